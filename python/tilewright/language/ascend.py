@@ -227,10 +227,15 @@ def gemm_v0(
     transpose_A: bool = False,
     transpose_B: bool = False,
     init: Any = False,
+    *,
+    kL0Size: int | None = None,
+    n_actual: Any = None,
 ) -> None:
     """C += op(A) op(B) from L1 to L0C, or C = op(A) op(B) where `init` is true.
 
-    It moves what it needs to L0A and L0B, and synchronises itself at both ends.
+    It moves what it needs to L0A and L0B, and synchronises itself at both ends. Two hints are
+    accepted: of `kL0Size` the compiler chooses its own, and behind the first `n_actual` columns of
+    C, which are what is asked for, it computes the others, too.
     """
     _multiply("gemm_v0", (A, B, C), (transpose_A, transpose_B, init, {}))
 

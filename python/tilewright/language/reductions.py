@@ -24,7 +24,7 @@ def _meant(key: str) -> str:
     """The argument that is nearest to an unknown one, and all of them."""
     from ..suggestions import which_exist
 
-    known = ["dim", "clear", "real_shape", "batch", "nan_propagate"]
+    known = ["dim", "clear", "real_shape", "batch", "nan_propagate", "tmp"]
     return which_exist(key, known, "dim" if key == "axis" else "")
 
 
@@ -52,6 +52,12 @@ class _Options:
                 setattr(self, key, value)
             elif key in ("batch", "nan_propagate"):
                 self._keep(key, value)
+            elif key == "tmp" and (value is None or is_tile(value)):
+                pass  # scratch memory
+            elif key == "tmp":
+                raise LanguageError(
+                    f"tmp of T.{name} is a tile of scratch memory, not {type(value).__name__}"
+                )
             else:
                 raise LanguageError(f"T.{name} has no argument {key!r}{_meant(key)}")
 

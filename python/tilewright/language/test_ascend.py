@@ -103,7 +103,7 @@ def expert_matmul(
                 T.copy(A[bx * block_M, k * block_K], A_L1)
                 T.copy(B[k * block_K, by * block_N], B_L1)
                 T.barrier_all()
-                T.gemm_v0(A_L1, B_L1, C_L0, init=(k == 0))
+                T.gemm_v0(A_L1, B_L1, C_L0, init=(k == 0), kL0Size=64)
                 T.barrier_all()
 
             T.copy(C_L0, C[bx * block_M, by * block_N])
@@ -195,7 +195,7 @@ def gemm_add(scoped: bool) -> Any:
             with T.Scope("C"):
                 T.copy(A, A_L1)
                 T.copy(B, B_L1)
-                T.gemm_v0(A_L1, B_L1, C_L0, init=True)
+                T.gemm_v0(A_L1, B_L1, C_L0, init=True, n_actual=None)
                 T.copy(C_L0, workspace)
                 T.set_cross_flag("FIX", 0)
                 T.wait_cross_flag(1)

@@ -414,6 +414,50 @@ def test_dims_of_three_count_in_the_last_two() -> None:
     )
 
 
+SCRATCHED: list[tuple[Callable[..., None], Callable[[Any], Any]]] = [
+    (lambda x, y, t: T.tile.sigmoid(x, src=y, tmp=t), lambda y: 1 / (1 + np.exp(-y))),
+    (lambda x, y, t: T.tile.sin(dst=x, src=y, tmp=t), np.sin),
+    (lambda x, y, t: T.tile.pow(x, y, src1=y, tmp=t), lambda y: y**y),
+    (lambda x, y, t: T.tile.clamp(x, y, 0.8, 1.2, 8, tmp=t), lambda y: np.clip(y, 0.8, 1.2)),
+    (lambda x, y, t: T.tile.clamp_max(x, y, 1.2, 8, tmp=t), lambda y: np.minimum(y, 1.2)),
+    (lambda x, y, t: T.tile.clamp_min(x, y, 0.8, 8, tmp=t), lambda y: np.maximum(y, 0.8)),
+    (lambda x, y, t: T.tile.round(x, y, 8, tmp=None), np.rint),
+    (lambda x, y, t: T.tile.mul(dst=x, src0=y, src1=2.0), lambda y: y * 2),
+    (lambda x, y, t: T.tile.sub(x, y, src1=y), lambda y: y - y),
+    (lambda x, y, t: T.tile.exp(x, src=y), np.exp),
+    (lambda x, y, t: T.tile.leaky_relu(x, src0=y, scalar_value=0.5), lambda y: y),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), SCRATCHED)
+def test_sources_by_name_and_scratch_memory(
+    function: Callable[..., None], expected: Callable[[Any], Any]
+) -> None:
+    row, y = np.zeros(8, np.float32), np.linspace(0.5, 2, 8, dtype=np.float32)
+    made = result(function, row, y, np.zeros(256, np.uint8))
+    np.testing.assert_allclose(made, expected(exact(y)), rtol=1e-6)
+
+
+def test_scratch_memory_of_a_reduction() -> None:
+    rows, a = floats(4), floats(4, 8)
+    made = result(lambda d, s, t: T.reduce_sum(s, d, tmp=t[32:]), rows, a, np.zeros(64, np.uint8))
+    np.testing.assert_allclose(made, exact(a).sum(1), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        ("row_expand_div", np.divide),
+        ("row_expand_sub", np.subtract),
+        ("row_expand_mul_nd", np.multiply),
+    ],
+)
+def test_newer_names_of_row_expansions(name: str, op: Callable[..., Any]) -> None:
+    tiles = floats(4, 8), floats(4, 8), floats(4)
+    made = result(lambda x, y, m: getattr(T.tile, name)(x, y, m, None), *tiles)
+    np.testing.assert_allclose(made, op(exact(tiles[1]), exact(tiles[2])[:, None]), rtol=1e-6)
+
+
 # What is refused
 
 ROW, TILE, BYTES = np.zeros(8, np.float32), np.zeros((4, 8), np.float32), np.zeros(8, np.uint8)
@@ -422,6 +466,26 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         lambda x, y: T.tile.add(x, y),
         [ROW, ROW],
         "T.tile.add takes a destination and 2 sources, not 1",
+    ),
+    (
+        lambda x, y: T.tile.add(x, y, source1=y),
+        [ROW, ROW],
+        "T.tile.add has no argument 'source1'; did you mean 'src1'? (it has: dst, src0, src1)",
+    ),
+    (
+        lambda x, y: T.tile.exp(x, y, src0=y),
+        [ROW, ROW],
+        "T.tile.exp has its argument 'src0' twice",
+    ),
+    (
+        lambda x, y: T.tile.sin(x, y, tmp=4),
+        [ROW, ROW],
+        "tmp of T.tile.sin is a tile of scratch memory, not int",
+    ),
+    (
+        lambda x, y: T.reduce_sum(y, x, tmp=4),
+        [np.zeros(4, np.float32), TILE],
+        "tmp of T.reduce_sum is a tile of scratch memory, not int",
     ),
     (
         lambda x, y: T.tile.exp(x, 1.0),
@@ -532,19 +596,19 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         lambda x: T.reduce_sum(x, x, klear=True),
         [ROW],
         "T.reduce_sum has no argument 'klear'; did you mean 'clear'? "
-        "(it has: dim, clear, real_shape, batch, nan_propagate)",
+        "(it has: dim, clear, real_shape, batch, nan_propagate, tmp)",
     ),
     (
         lambda x: T.reduce_max(x, x, axis=1),
         [ROW],
         "T.reduce_max has no argument 'axis'; did you mean 'dim'? "
-        "(it has: dim, clear, real_shape, batch, nan_propagate)",
+        "(it has: dim, clear, real_shape, batch, nan_propagate, tmp)",
     ),
     (
         lambda x: T.reduce_sum(x, x, keepdims=True),
         [ROW],
         "T.reduce_sum has no argument 'keepdims'; "
-        "it has: dim, clear, real_shape, batch, nan_propagate",
+        "it has: dim, clear, real_shape, batch, nan_propagate, tmp",
     ),
     (
         lambda x, y: T.reduce_sum(x, y, -1, [4, 9]),

@@ -55,71 +55,113 @@ def compute(name: str, dst: Any, sources: tuple[Any, ...], **attributes: Any) ->
     tracer.builder.compute(name, target, given, tracer.attributes(known))
 
 
-def _function(name: str, count: int, what: str) -> Callable[..., None]:
+def _check_scratch(name: str, tmp: Any) -> None:
+    """Scratch memory by the name of `tmp`, which the compiler doesn't need."""
+    if tmp is not None and not is_tile(tmp):
+        raise LanguageError(
+            f"tmp of T.tile.{name} is a tile of scratch memory, not {type(tmp).__name__}"
+        )
+
+
+def _sources(name: str, known: list[str], given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The sources in order, some of which may be given by name."""
+    found = dict(zip(known, given, strict=False))
+    for key, value in named.items():
+        place = "src0" if key == "src" and "src0" in known else key
+        if place in found:
+            raise LanguageError(f"T.tile.{name} has its argument {key!r} twice")
+        if place not in known:
+            from ..suggestions import which_exist
+
+            exist = which_exist(key, ["dst", *known])
+            raise LanguageError(f"T.tile.{name} has no argument {key!r}{exist}")
+        found[place] = value
+    if len(given) > len(known) or len(found) < len(known):
+        plural = "s" if len(known) > 1 else ""
+        count = sorted((len(given), len(found)))[1]
+        raise LanguageError(
+            f"T.tile.{name} takes a destination and {len(known)} source{plural}, not {count}"
+        )
+    return tuple(found[key] for key in known)
+
+
+def _function(
+    name: str, sources: str, what: str, *, has_scratch: bool = False
+) -> Callable[..., None]:
+    known = sources.split()
+
     @guarded_by_poison
-    def function(dst: Any, *sources: Any) -> None:
-        if len(sources) != count:
-            plural = "s" if count > 1 else ""
-            raise LanguageError(
-                f"T.tile.{name} takes a destination and {count} source{plural}, not {len(sources)}"
-            )
-        compute(name, dst, sources)
+    def function(dst: Any, *given: Any, **named: Any) -> None:
+        if has_scratch:
+            _check_scratch(name, named.pop("tmp", None))
+        compute(name, dst, _sources(name, known, given, named))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = what
+    function.__doc__ = f"(dst, {', '.join(known)}): {what}"
     return function
 
 
-add = _function("add", 2, "dst = src0 + src1; src1 may be a scalar.")
-sub = _function("sub", 2, "dst = src0 - src1; src1 may be a scalar.")
-mul = _function("mul", 2, "dst = src0 * src1; src1 may be a scalar.")
-div = _function("div", 2, "dst = src0 / src1; src1 may be a scalar.")
-max = _function("max", 2, "dst = max(src0, src1); src1 may be a scalar.")
-min = _function("min", 2, "dst = min(src0, src1); src1 may be a scalar.")
-pow = _function("pow", 2, "dst = src0 ** src1.")
-bitwise_and = _function("bitwise_and", 2, "dst = src0 & src1.")
-bitwise_or = _function("bitwise_or", 2, "dst = src0 | src1.")
-bitwise_xor = _function("bitwise_xor", 2, "dst = src0 ^ src1.")
-bitwise_lshift = _function("bitwise_lshift", 2, "dst = src << scalar.")
-bitwise_rshift = _function("bitwise_rshift", 2, "dst = src >> scalar; arithmetic if signed.")
-exp = _function("exp", 1, "dst = e ** src.")
-ln = _function("ln", 1, "dst = the natural logarithm of src.")
-abs = _function("abs", 1, "dst = |src|.")
-reciprocal = _function("reciprocal", 1, "dst = 1 / src.")
-sqrt = _function("sqrt", 1, "dst = the square root of src.")
-rsqrt = _function("rsqrt", 1, "dst = 1 / the square root of src.")
-relu = _function("relu", 1, "dst = max(src, 0).")
-bitwise_not = _function("bitwise_not", 1, "dst = ~src.")
-sigmoid = _function("sigmoid", 1, "dst = 1 / (1 + e ** -src).")
-silu = _function("silu", 1, "dst = src * sigmoid(src).")
-sin = _function("sin", 1, "dst = sin(src).")
-cos = _function("cos", 1, "dst = cos(src).")
-leaky_relu = _function("leaky_relu", 2, "dst = src where it is positive, else src * scalar.")
-axpy = _function("axpy", 2, "dst += src * scalar.")
-mul_add_dst = _function("mul_add_dst", 2, "dst += src0 * src1.")
+_TWO = "src0 src1"
+add = _function("add", _TWO, "dst = src0 + src1; src1 may be a scalar.")
+sub = _function("sub", _TWO, "dst = src0 - src1; src1 may be a scalar.")
+mul = _function("mul", _TWO, "dst = src0 * src1; src1 may be a scalar.")
+div = _function("div", _TWO, "dst = src0 / src1; src1 may be a scalar.")
+max = _function("max", _TWO, "dst = max(src0, src1); src1 may be a scalar.")
+min = _function("min", _TWO, "dst = min(src0, src1); src1 may be a scalar.")
+pow = _function("pow", _TWO, "dst = src0 ** src1.", has_scratch=True)
+bitwise_and = _function("bitwise_and", _TWO, "dst = src0 & src1.")
+bitwise_or = _function("bitwise_or", _TWO, "dst = src0 | src1.")
+bitwise_xor = _function("bitwise_xor", _TWO, "dst = src0 ^ src1.", has_scratch=True)
+bitwise_lshift = _function("bitwise_lshift", "src0 scalarValue", "dst = src0 << scalarValue.")
+bitwise_rshift = _function(
+    "bitwise_rshift", "src0 scalarValue", "dst = src0 >> scalarValue; arithmetic if signed."
+)
+exp = _function("exp", "src0", "dst = e ** src0.")
+ln = _function("ln", "src0", "dst = the natural logarithm of src0.")
+abs = _function("abs", "src0", "dst = |src0|.")
+reciprocal = _function("reciprocal", "src0", "dst = 1 / src0.")
+sqrt = _function("sqrt", "src0", "dst = the square root of src0.")
+rsqrt = _function("rsqrt", "src0", "dst = 1 / the square root of src0.")
+relu = _function("relu", "src0", "dst = max(src0, 0).")
+bitwise_not = _function("bitwise_not", "src0", "dst = ~src0.")
+sigmoid = _function("sigmoid", "src", "dst = 1 / (1 + e ** -src).", has_scratch=True)
+silu = _function("silu", "src", "dst = src * sigmoid(src).")
+sin = _function("sin", "src", "dst = sin(src).", has_scratch=True)
+cos = _function("cos", "src", "dst = cos(src).", has_scratch=True)
+leaky_relu = _function(
+    "leaky_relu",
+    "src0 scalar_value",
+    "dst = src0 where it is positive, else src0 * scalar_value.",
+)
+axpy = _function("axpy", "src0 scalar_value", "dst += src0 * scalar_value.")
+mul_add_dst = _function("mul_add_dst", _TWO, "dst += src0 * src1.")
 
 
 @guarded_by_poison
-def clamp_max(out: Any, buf: Any, bound: Any, count: Any = None) -> None:
+def clamp_max(out: Any, buf: Any, bound: Any, count: Any = None, *, tmp: Any = None) -> None:
     """out = min(buf, bound), of the first `count` elements."""
+    _check_scratch("clamp_max", tmp)
     compute("clamp_max", out, (buf, bound), count=count)
 
 
 @guarded_by_poison
-def clamp_min(out: Any, buf: Any, bound: Any, count: Any = None) -> None:
+def clamp_min(out: Any, buf: Any, bound: Any, count: Any = None, *, tmp: Any = None) -> None:
     """out = max(buf, bound), of the first `count` elements."""
+    _check_scratch("clamp_min", tmp)
     compute("clamp_min", out, (buf, bound), count=count)
 
 
 @guarded_by_poison
-def clamp(out: Any, buf: Any, lo: Any, hi: Any, count: Any = None) -> None:
+def clamp(out: Any, buf: Any, lo: Any, hi: Any, count: Any = None, *, tmp: Any = None) -> None:
     """out = buf within lo and hi, of the first `count` elements."""
+    _check_scratch("clamp", tmp)
     compute("clamp", out, (buf, lo, hi), count=count)
 
 
 @guarded_by_poison
-def round(out: Any, buf: Any, count: Any = None) -> None:
+def round(out: Any, buf: Any, count: Any = None, *, tmp: Any = None) -> None:
     """out = the nearest integers, ties to even, of the first `count` elements."""
+    _check_scratch("round", tmp)
     compute("round", out, (buf,), count=count)
 
 
@@ -133,12 +175,13 @@ def compare(dst: Any, src0: Any, src1: Any, mode: str) -> None:
 
 
 @guarded_by_poison
-def select(dst: Any, selMask: Any, src0: Any, src1: Any, selMode: str) -> None:
+def select(dst: Any, selMask: Any, src0: Any, src1: Any, selMode: str, *, tmp: Any = None) -> None:
     """dst = src0 where the mask's bit is 1, else src1, which may be a scalar.
 
     `selMode` is VSEL_CMPMASK_SPR (one mask for every 256 bytes), VSEL_TENSOR_SCALAR_MODE or
     VSEL_TENSOR_TENSOR_MODE.
     """
+    _check_scratch("select", tmp)
     compute("select", dst, (selMask, src0, src1), mode=str(selMode))
 
 
@@ -183,8 +226,9 @@ def arith_progression(buffer: Any, first: Any, diff: Any, count: Any = None) -> 
 
 
 @guarded_by_poison
-def broadcast(dst: Any, src: Any, axis: int | None = None) -> None:
+def broadcast(dst: Any, src: Any, axis: int | None = None, *, tmp: Any = None) -> None:
     """One number per row (axis 1) or one row for all (axis 0) becomes a tile."""
+    _check_scratch("broadcast", tmp)
     compute("broadcast", dst, (src,), axis=axis)
 
 
@@ -212,7 +256,7 @@ def row_expand_mul(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
     compute("mul", dst, (src0, src1))
 
 
-def _row_expand(name: str) -> Callable[..., None]:
+def _row_expand(name: str, suffix: str) -> Callable[..., None]:
     @guarded_by_poison
     def function(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
         from .raw_instructions import row_expand
@@ -220,7 +264,7 @@ def _row_expand(name: str) -> Callable[..., None]:
         if not row_expand(name, dst, src0, src1):
             compute(name, dst, (src0, src1))
 
-    function.__name__ = function.__qualname__ = f"row_expand_{name}_experiment"
+    function.__name__ = function.__qualname__ = f"row_expand_{name}{suffix}"
     function.__doc__ = (
         f"dst = src0 {name} src1, which has one number per row, or one block of 32 bytes per row "
         "as T.tile.brcb gives them; `tmp` is scratch memory that is not needed here."
@@ -228,9 +272,12 @@ def _row_expand(name: str) -> Callable[..., None]:
     return function
 
 
-row_expand_mul_experiment = _row_expand("mul")
-row_expand_sub_experiment = _row_expand("sub")
-row_expand_div_experiment = _row_expand("div")
+row_expand_mul_experiment = _row_expand("mul", "_experiment")
+row_expand_sub_experiment = _row_expand("sub", "_experiment")
+row_expand_div_experiment = _row_expand("div", "_experiment")
+row_expand_mul_nd = _row_expand("mul", "_nd")
+row_expand_sub = _row_expand("sub", "")
+row_expand_div = _row_expand("div", "")
 
 
 def __getattr__(name: str) -> Any:
