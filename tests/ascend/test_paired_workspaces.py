@@ -61,3 +61,43 @@ def test_there_and_back_in_a_loop() -> None:
     wide = a.astype(np.float64)
     np.testing.assert_array_equal(result, ((2 * wide @ wide) @ wide).sum(0))
     assert kernel.get_kernel_source().count("CrossCoreWaitFlag") >= 2
+
+
+def test_in_one_text_without_scopes() -> None:
+    """C[k] = (A[k] + 1) @ A[k], twice the numbers of which go on: the cube core's statements stand
+    before those of the vector cores that write what it reads."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((PARTS, SIDE, SIDE), "float16"),
+        workspace_1: T.Tensor((SIDE, SIDE), "float16"),
+        workspace_2: T.Tensor((SIDE, SIDE), "float32"),
+        C: T.Tensor((PARTS, SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            a = T.alloc_L1((SIDE, SIDE), "float16")
+            b = T.alloc_L1((SIDE, SIDE), "float16")
+            product = T.alloc_L0C((SIDE, SIDE), "float32")
+            row = T.alloc_ub((SIDE,), "float16")
+            half = T.alloc_ub((SIDE // 2, SIDE), "float32")
+            first = vid * (SIDE // 2)
+            for k in T.serial(PARTS):
+                T.copy(workspace_1, b)
+                T.copy(A[k, 0, 0], a)
+                T.gemm_v0(b, a, product, init=True)
+                T.copy(product, workspace_2)
+                for i in range(SIDE // 2):
+                    T.copy(A[k, first + i, :], row)
+                    T.tile.add(row, row, 1.0)
+                    T.copy(row, workspace_1[first + i, :])
+                T.copy(workspace_2[first : first + SIDE // 2, :], half)
+                T.tile.mul(half, half, 2.0)
+                T.copy(half, C[k, first, 0])
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a = np.random.default_rng(5).integers(-2, 3, (PARTS, SIDE, SIDE)).astype(np.float16)
+    spaces = np.full((SIDE, SIDE), np.nan, np.float16), np.full((SIDE, SIDE), np.nan, np.float32)
+    result: Any = np.zeros((PARTS, SIDE, SIDE), np.float32)
+    kernel(a, *spaces, result)
+    wide = a.astype(np.float64)
+    np.testing.assert_array_equal(result, 2 * ((wide + 1) @ wide))

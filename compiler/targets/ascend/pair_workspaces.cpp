@@ -10,6 +10,10 @@
 ///     ascend.scope vector { tile.copy %workspace[...] to %x; b }
 ///   }
 ///
+/// Without scopes, the statements of the two cores stand in one text, in which a core may read a workspace
+/// before the other's statement that alone writes it: such a reader, and what its core does behind it,
+/// moves behind the writer.
+///
 /// The text order alone would have all of the first program before the second. Kernels that are written so
 /// mean the i-th use of a workspace by one core to go with the i-th use by the other, as TileLang-Ascend
 /// pairs them, by name: the tensor's name has "workspace" in it. Only such kernels, without cross-core flags
@@ -23,6 +27,7 @@
 #include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
 
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 #include <deque>
@@ -88,6 +93,7 @@ struct Program {
   Agent agent;
   std::deque<Operation*> ops;
 
+  Program(Agent agent) : agent(agent) {}
   Program(Agent agent, Block& block) : agent(agent) {
     for (Operation& op : block)
       if (!op.hasTrait<OpTrait::IsTerminator>())
@@ -104,6 +110,8 @@ struct Program {
 /// Writes two programs as one.
 class Merger {
 public:
+  explicit Merger(bool scoped) : scoped(scoped) {}
+
   /// False if neither can go on: each waits for the other.
   bool merge(Program& first, Program& second, OpBuilder& at) {
     while (!first.ops.empty() || !second.ops.empty()) {
@@ -142,10 +150,10 @@ private:
   }
 
   /// Values are for both cores, so that all that follows may use them.
-  static void take(Program& program, OpBuilder& at) {
+  void take(Program& program, OpBuilder& at) const {
     Operation* op = program.ops.front();
     program.ops.pop_front();
-    if (op->getNumResults() > 0) {
+    if (!scoped || op->getNumResults() > 0) {
       op->moveBefore(at.getInsertionBlock(), at.getInsertionPoint());
       return;
     }
@@ -177,6 +185,157 @@ private:
     other->erase();
     return true;
   }
+
+  bool scoped; ///< whether each piece of a program gets a scope of its own
+};
+
+void emitStuck(const Program& one, const Program& other) {
+  Operation* stuck = one.ops.empty() ? other.ops.front() : one.ops.front();
+  stuck->emitError("this reads a workspace that the other core writes only after it has read "
+                   "another from here: the uses of workspaces go in pairs, in their order");
+}
+
+/// The cores that do something, as far as the memories that it names say so.
+struct Doers {
+  bool cube = false, vector = false;
+
+  Doers& operator|=(const Doers& other) {
+    cube |= other.cube;
+    vector |= other.vector;
+    return *this;
+  }
+  bool isOne() const {
+    return cube != vector;
+  }
+};
+
+constexpr Doers kBoth = {true, true};
+
+Doers doersOf(Value buffer) {
+  const Value tile = npu::storageOf(buffer);
+  switch (cast<tile::BufferType>(tile.getType()).getSpace()) {
+  case tile::MemorySpace::L1:
+  case tile::MemorySpace::L0A:
+  case tile::MemorySpace::L0B:
+  case tile::MemorySpace::L0C:
+    return {true, false};
+  case tile::MemorySpace::UB:
+    return {false, true};
+  case tile::MemorySpace::Shared:
+  case tile::MemorySpace::Fragment: {
+    Doers doers;
+    for (Operation* user : npu::usersOf(tile)) {
+      doers.cube |= isa<tile::GemmOp>(user);
+      doers.vector |= !isa<tile::GemmOp, tile::CopyOp, tile::FillOp, tile::ViewOp>(user);
+    }
+    return doers.cube ? doers : Doers{false, true};
+  }
+  default:
+    return {};
+  }
+}
+
+/// Statements of both cores that stand one behind the other in a block.
+class WorkspaceStretch {
+public:
+  explicit WorkspaceStretch(Block& block) : block(&block) {}
+
+  /// Whether `op` was added: nothing that both cores do, or what is no copy or computation of tiles, is part of it.
+  bool add(Operation* op) {
+    Doers doers;
+    op->walk([&](Operation* inner) { doers |= doersWithin(inner); });
+    if (doers.cube && doers.vector)
+      return false;
+    if (doers.isOne())
+      ops.push_back(op);
+    done[op] = doers;
+    return true;
+  }
+
+  /// The readers behind their writers, in front of `end`.
+  LogicalResult pair(Operation* end) {
+    if (!isReadFirst() || sharesTensors())
+      return success();
+    Program cube(Agent::Cube), vector(Agent::Vector);
+    for (Operation* op : ops)
+      (done[op].cube ? cube : vector).ops.push_back(op);
+    OpBuilder at(end);
+    if (Merger(/*scoped=*/false).merge(cube, vector, at))
+      return success();
+    emitStuck(cube, vector);
+    return failure();
+  }
+
+private:
+  Doers doersWithin(Operation* op) const {
+    Doers doers;
+    for (Value operand : op->getOperands()) {
+      if (isa<tile::BufferType>(operand.getType()))
+        doers |= doersOf(operand);
+      else if (Operation* source = operand.getDefiningOp())
+        doers |= done.lookup(source);
+    }
+    const bool isKnown =
+        isPure(op) ||
+        isa<tile::AllocOp, tile::ForOp, tile::ParallelOp, scf::IfOp, tile::LoadOp>(op) ||
+        op->hasTrait<OpTrait::IsTerminator>();
+    return isKnown || doers.isOne() ? doers : kBoth;
+  }
+
+  /// Whether a workspace is read before the other core's statement behind it, the only one to write it.
+  bool isReadFirst() {
+    for (auto reader = ops.begin(); reader != ops.end(); ++reader)
+      for (void* space : workspacesOf(*reader, false)) {
+        const auto writes = [&](Operation* op) { return workspacesOf(op, true).contains(space); };
+        const bool isBefore = std::any_of(ops.begin(), std::next(reader), writes);
+        const bool isBehind = std::any_of(std::next(reader), ops.end(), [&](Operation* op) {
+          return done[op].cube != done[*reader].cube && writes(op);
+        });
+        if (!isBefore && isBehind && isWrittenHereOnly(space))
+          return true;
+      }
+    return false;
+  }
+
+  bool isWrittenHereOnly(void* space) {
+    const WalkResult found =
+        block->getParentOp()->getParentOfType<func::FuncOp>().walk([&](tile::CopyOp copy) {
+          const bool isElsewhere =
+              workspaceOf(copy.getTarget()) == space &&
+              llvm::none_of(ops, [&](Operation* op) { return op->isAncestor(copy); });
+          return isElsewhere ? WalkResult::interrupt() : WalkResult::advance();
+        });
+    return !found.wasInterrupted();
+  }
+
+  /// Whether the cores share another tensor that one of them writes: its order counts, too.
+  bool sharesTensors() {
+    llvm::SmallPtrSet<void*, 8> touched[2], written[2];
+    for (Operation* top : ops)
+      top->walk([&](Operation* op) {
+        const size_t core = done[top].cube ? 0 : 1;
+        auto copy = dyn_cast<tile::CopyOp>(op);
+        for (Value operand : op->getOperands()) {
+          auto type = dyn_cast<tile::BufferType>(operand.getType());
+          if (!type || !type.isGlobal() || workspaceOf(operand))
+            continue;
+          void* tensor = npu::storageOf(operand).getAsOpaquePointer();
+          touched[core].insert(tensor);
+          if (!isa<tile::LoadOp, tile::ViewOp, tile::DimOp>(op) &&
+              (!copy || copy.getTarget() == operand))
+            written[core].insert(tensor);
+        }
+      });
+    const auto meet = [&](size_t core) {
+      return llvm::any_of(written[core],
+                          [&](void* each) { return touched[1 - core].contains(each); });
+    };
+    return meet(0) || meet(1);
+  }
+
+  Block* block;
+  SmallVector<Operation*> ops; ///< of one core each
+  DenseMap<Operation*, Doers> done;
 };
 
 struct PairWorkspaces : KernelPass<PairWorkspaces> {
@@ -199,9 +358,31 @@ struct PairWorkspaces : KernelPass<PairWorkspaces> {
     });
     for (auto [first, second] : pairs)
       merge(first, second);
+    SmallVector<Block*> blocks;
+    getOperation().walk([&](Block* block) {
+      Operation* around = block->getParentOp();
+      if (isa<tile::LaunchOp, tile::ForOp, scf::IfOp>(around) &&
+          !around->getParentOfType<ScopeOp>())
+        blocks.push_back(block);
+    });
+    for (Block* block : blocks)
+      if (failed(pairWithin(*block)))
+        signalPassFailure();
   }
 
 private:
+  static LogicalResult pairWithin(Block& block) {
+    WorkspaceStretch stretch(block);
+    for (Operation& op : llvm::make_early_inc_range(block)) {
+      if (!op.hasTrait<OpTrait::IsTerminator>() && stretch.add(&op))
+        continue;
+      if (failed(stretch.pair(&op)))
+        return failure();
+      stretch = WorkspaceStretch(block);
+    }
+    return success();
+  }
+
   /// The other core's program behind this one, if they hand on workspaces and the text order alone does
   /// not say how: a loop overwrites what it has written, or the reader stands first.
   static ScopeOp partnerOf(ScopeOp first) {
@@ -223,10 +404,8 @@ private:
     OpBuilder at(second);
     Program one(first.getAgent(), first.getBody().front());
     Program other(second.getAgent(), second.getBody().front());
-    if (!Merger().merge(one, other, at)) {
-      Operation* stuck = one.ops.empty() ? other.ops.front() : one.ops.front();
-      stuck->emitError("this reads a workspace that the other core writes only after it has read "
-                       "another from here: the uses of workspaces go in pairs, in their order");
+    if (!Merger(/*scoped=*/true).merge(one, other, at)) {
+      emitStuck(one, other);
       return signalPassFailure();
     }
     first->erase();

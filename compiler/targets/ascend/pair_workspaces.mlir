@@ -107,3 +107,56 @@ func.func @stuck(%A: !tile.buffer<16x64xf32, global> {tile.name = "workspace_1"}
   }
   return
 }
+
+// -----
+// One text without scopes: what the cube core does with the workspace waits for the vector cores' loop, which
+// alone writes it; what only they need stays in its order.
+// CHECK-LABEL: func.func @one_text
+// CHECK: tile.for
+// CHECK-NEXT: tile.for
+// CHECK: tile.copy %[[X:.*]] : !tile.buffer<1x64xf16, UB> to %[[W:[a-zA-Z0-9]+]][
+// CHECK: }
+// CHECK-NEXT: tile.copy %[[W]]{{.*}} to %[[L:.*]] : !tile.buffer<16x64xf16, L1>
+// CHECK-NEXT: tile.copy %[[L]]
+// CHECK-NEXT: }
+func.func @one_text(%W: !tile.buffer<16x64xf16, global> {tile.name = "workspace_1"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%cid) in (%c1) npu {
+    %l = tile.alloc "l" : !tile.buffer<16x64xf16, L1>
+    %a = tile.alloc "a" : !tile.buffer<16x64xf16, L0A>
+    %x = tile.alloc "x" : !tile.buffer<1x64xf16, UB>
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.copy %W : !tile.buffer<16x64xf16, global> to %l : !tile.buffer<16x64xf16, L1>
+      tile.copy %l : !tile.buffer<16x64xf16, L1> to %a : !tile.buffer<16x64xf16, L0A>
+      tile.for %j = %c0 to %c16 step %c1 {
+        tile.copy %x : !tile.buffer<1x64xf16, UB> to %W[%j, 0] [1, 64] : !tile.buffer<16x64xf16, global>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// Something is written before the loop: the text means what it says.
+// CHECK-LABEL: func.func @written_before
+// CHECK: tile.for
+// CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : !tile.buffer<16x64xf16, L1>
+// CHECK-NEXT: tile.copy %{{.*}} : !tile.buffer<16x64xf16, UB> to
+func.func @written_before(%W: !tile.buffer<16x64xf16, global> {tile.name = "workspace_1"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  tile.launch (%cid) in (%c1) npu {
+    %l = tile.alloc "l" : !tile.buffer<16x64xf16, L1>
+    %x = tile.alloc "x" : !tile.buffer<16x64xf16, UB>
+    tile.copy %x : !tile.buffer<16x64xf16, UB> to %W : !tile.buffer<16x64xf16, global>
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.copy %W : !tile.buffer<16x64xf16, global> to %l : !tile.buffer<16x64xf16, L1>
+      tile.copy %x : !tile.buffer<16x64xf16, UB> to %W : !tile.buffer<16x64xf16, global>
+    }
+  }
+  return
+}
