@@ -197,9 +197,36 @@ mlir::Value sigmoid(Emitter emit, mlir::Value x) {
   return emit.make<arith::DivFOp>(one, emit.make<arith::AddFOp>(one, decay));
 }
 
+/// 10^x of float32 or float64 as 2^k 10^r, k a whole number and |r| at most log10(2) / 2: the rounding of
+/// x log2(10) alone would be an error that grows with x. k log10(2) is taken away in two parts (Cody and Waite,
+/// "Software Manual for the Elementary Functions", chapter 6), the first so short that its products are exact.
+mlir::Value wideExp10(Emitter emit, mlir::Value x) {
+  const mlir::Type type = x.getType();
+  const double high = type.isF64() ? 0x1.34413509f8000p-2 : 0x1.3440000000000p-2;
+  const double low = type.isF64() ? -0x1.80433b83b532ap-44 : 0x1.3509f79fef312p-18;
+  auto number = [&](double value) { return emit.constant(value, type); };
+  auto times = [&](mlir::Value value, double factor) {
+    return emit.make<arith::MulFOp>(value, number(factor));
+  };
+  mlir::Value power =
+      emit.make<math::RoundEvenOp>(times(x, std::numbers::ln10 / std::numbers::ln2));
+  mlir::Value rest = emit.make<arith::SubFOp>(x, times(power, high));
+  rest = emit.make<arith::SubFOp>(rest, times(power, low));
+  // Beyond that 2^k is 0, infinite or no number, and so is the answer.
+  mlir::Value isNear = emit.make<arith::CmpFOp>(arith::CmpFPredicate::OLT,
+                                                emit.make<math::AbsFOp>(power), number(1100.0));
+  rest = emit.make<arith::SelectOp>(isNear, rest, number(0.0));
+  mlir::Value factor = emit.make<math::ExpOp>(times(rest, std::numbers::ln10));
+  // Below the largest answers 2^k itself is infinite.
+  power = emit.make<math::Exp2Op>(emit.make<arith::SubFOp>(power, number(1.0)));
+  return emit.make<arith::MulFOp>(power, times(factor, 2.0));
+}
+
 mlir::Value exp10(Emitter emit, mlir::Value x) {
-  mlir::Value scale = emit.constant(std::numbers::ln10 / std::numbers::ln2, x.getType());
-  return emit.make<math::Exp2Op>(emit.make<arith::MulFOp>(x, scale));
+  if (x.getType().getIntOrFloatBitWidth() >= 32)
+    return wideExp10(emit, x);
+  mlir::Value wide = emit.make<arith::ExtFOp>(emit.state.ir.getF32Type(), x);
+  return emit.make<arith::TruncFOp>(x.getType(), wideExp10(emit, wide));
 }
 
 mlir::Value classify(Emitter emit, UnaryOp op, mlir::Value x) {

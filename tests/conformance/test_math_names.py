@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -131,6 +132,37 @@ def test_nextafter_of_nan(agree):
     left, right = (x.ravel() for x in np.meshgrid(numbers, numbers))
     a, b = (np.resize(x, N) for x in (left, right))
     agree(binary(T.nextafter), [a, b, np.zeros(N, np.float32)], {2: np.nextafter(a, b)})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_nextafter_of_other_dtypes(agree, numpy_dtypes, dtype):
+    kind = numpy_dtypes[dtype]
+    numbers = np.array([np.nan, 1.0, -2.5, np.inf, -np.inf, 0.0, -0.0, 3e-7], kind)
+    left, right = (x.ravel() for x in np.meshgrid(numbers, numbers))
+    a, b = (np.resize(x, N) for x in (left, right))
+    agree(binary(T.nextafter, dtype), [a, b, np.zeros(N, kind)], {2: np.nextafter(a, b)}, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_exp10_over_the_whole_range(numpy_dtypes, dtype):
+    """Within 3 units in the last place of the exact power; 0, infinite and NaN as in C."""
+    kind = numpy_dtypes[dtype]
+    top = {"float16": 4.75, "float64": 308.2}.get(dtype, 38.5)
+    a = np.random.default_rng(10).uniform(-top, top, N).astype(kind)
+    a[:8] = [np.nan, np.inf, -np.inf, 1000.0, -1000.0, 0.0, 1.0, -2.0]
+    with localcontext() as context:
+        context.prec = 40
+        expected = np.array([float(Decimal(10) ** Decimal(float(x))) for x in a[6:]])
+    spacing = np.spacing(expected.astype(kind)).astype(np.float64)
+    for target in ("cpu", "reference"):
+        actual = np.zeros(N, kind)
+        tilewright.compile(unary(T.exp10, dtype), target=target)(a, actual)
+        np.testing.assert_array_equal(
+            actual[:6].astype(np.float64),
+            np.array([np.nan, np.inf, 0, np.inf, 0, 1]).astype(kind).astype(np.float64),
+        )
+        units = np.abs(actual[6:].astype(np.float64) - expected) / spacing
+        assert units.max() < 3, (target, units.max(), a[6:][units.argmax()])
 
 
 def test_rounding_functions(agree):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ..capture.tracer import current, guarded_by_poison
 from . import residues
+from .dtypes import to_dtype
 from .math_ops import Select, cast, exp10, log2, log10, reinterpret, rsqrt, sqrt
 from .values import LanguageError, binary, unsupported
 
@@ -56,13 +57,15 @@ def _sum_to_odd(a: Any, b: Any) -> Any:
 
 
 def _step(value: Any, up: bool) -> Any:
-    """The next float32 or float64 above or below."""
-    bits = 64 if _is_double(value) else 32
-    whole, real = f"int{bits}", f"float{bits}"
-    pattern = reinterpret(value, whole)
-    away = cast(1 if up else -1, whole)
-    moved = reinterpret(Select(value > 0, pattern + away, pattern - away), real)
-    least = reinterpret(cast(1 if up else 1 - 2 ** (bits - 1), whole), real)
+    """The next number of the value's dtype above or below."""
+    width = to_dtype(value.dtype).bits
+    integer = f"int{width}"
+    bits = reinterpret(value, integer)
+    away = cast(1 if up else -1, integer)
+    moved = reinterpret(
+        Select(value > 0, cast(bits + away, integer), cast(bits - away, integer)), value.dtype
+    )
+    least = reinterpret(cast(1 if up else -(2 ** (width - 1)) + 1, integer), value.dtype)
     return Select(value == 0, least, moved)
 
 
@@ -236,8 +239,11 @@ def ldexp(x: Any, exponent: Any) -> Any:
 
 @guarded_by_poison
 def nextafter(x: Any, y: Any) -> Any:
-    """The float32 next to x on the way to y."""
-    a, b = (cast(current().expression(v), "float32") for v in (x, y))
+    """The number next to x on the way to y, in their common dtype (of integers float32)."""
+    a, b = (current().expression(v) for v in (x, y))
+    common = str((a + b).dtype)
+    dtype = common if common in ("float16", "bfloat16", "float64") else "float32"
+    a, b = cast(a, dtype), cast(b, dtype)
     moved = Select(b > a, _step(a, True), _step(a, False))
     return Select(a != a, a, Select((a == b) | (b != b), b, moved))
 
