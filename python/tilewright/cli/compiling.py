@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import MISSING, OK, WRONG, ScriptError, UsageError, target_of
-from .kernel_files import add_arguments, capture_kernel_of
+from .kernel_files import add_arguments, captured, choice_of, kernel_of
 
 if TYPE_CHECKING:
     import argparse
@@ -66,12 +66,21 @@ def _guarded(action: Callable[[argparse.Namespace], int], options: argparse.Name
         return WRONG
 
 
+def _choices(kernel: Any, options: argparse.Namespace) -> tuple[str, str | None, str | None]:
+    """Target, CPU and platform: the command's, else those that the kernel's `jit` was given."""
+    options.target = options.target or choice_of(kernel, "target")
+    cpu = options.cpu or choice_of(kernel, "cpu")
+    return target_of(options), cpu, choice_of(kernel, "platform")
+
+
 def _compile(options: argparse.Namespace) -> int:
     from ..compilation import compile_artifact
     from ..options import Options, tracing_for
 
     started = time.perf_counter()
-    target = target_of(options)
+    target_of(options)  # a wrong one is told before the file is run
+    kernel = kernel_of(options)
+    target, cpu, platform = _choices(kernel, options)
     if target == "reference":
         raise UsageError(
             "target 'reference' makes no library: it interprets the kernel; cpu and ascend make one"
@@ -79,9 +88,8 @@ def _compile(options: argparse.Namespace) -> int:
     if options.header and target == "ascend":
         raise UsageError("target 'ascend' has no header: its library is launched through acl")
     with tracing_for(target):
-        captured = capture_kernel_of(options)
-    chosen = Options(target, options.cpu, captured.pass_configs)
-    artifact = compile_artifact(captured, chosen)
+        made = captured(kernel, options)
+    artifact = compile_artifact(made, Options(target, cpu, made.pass_configs, platform))
     written = {"library": options.output}
     contents = {options.output: artifact.library}
     for kind, text in (("header", artifact.header), ("manifest", artifact.manifest)):
@@ -93,11 +101,9 @@ def _compile(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     if options.json:
         times = dict(artifact.times)
-        print(
-            json.dumps({"kernel": captured.name, **written, "seconds": seconds, "times_ms": times})
-        )
+        print(json.dumps({"kernel": made.name, **written, "seconds": seconds, "times_ms": times}))
     else:
-        print(f"{captured.name}: {', '.join(written.values())} in {seconds:.2f} s")
+        print(f"{made.name}: {', '.join(written.values())} in {seconds:.2f} s")
     return OK
 
 
@@ -137,17 +143,19 @@ def _inspect(options: argparse.Namespace) -> int:
     from ..compilation import stages_of
     from ..options import Options, tracing_for
 
-    target = target_of(options)
+    target_of(options)
+    kernel = kernel_of(options)
+    target, cpu, platform = _choices(kernel, options)
     with tracing_for(target):
-        captured = capture_kernel_of(options)
+        made = captured(kernel, options)
     stage = options.stage or "tile"
     if stage == "tile" and not options.list_stages and not options.json:
-        print(captured.module.text(options.places))
+        print(made.module.text(options.places))
         return OK
-    chosen = Options(target, options.cpu, captured.pass_configs)
-    stages = _numbered(stages_of(captured, chosen))
+    chosen = Options(target, cpu, made.pass_configs, platform)
+    stages = _numbered(stages_of(made, chosen))
     if options.json:
-        print(json.dumps({"kernel": captured.name, "stages": [list(s) for s in stages]}))
+        print(json.dumps({"kernel": made.name, "stages": [list(s) for s in stages]}))
         return OK
     if options.list_stages:
         print("\n".join(name for name, _ in stages))

@@ -32,12 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="arguments of the factory, e.g. M=1024 dtype=float16; of an eager kernel, shapes: "
         "A=64x128 B=64x",
     )
-    parser.add_argument("--target", help="the target (default: cpu)")
+    parser.add_argument("--target", help="the target (default: that of @jit, or cpu)")
     parser.add_argument("--cpu", help="CPU name or level: native, avx2, avx512, neon, ...")
 
 
-def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
-    """The kernel that the command names, captured; the file's main part does not run."""
+def kernel_of(options: argparse.Namespace) -> Any:
+    """The kernel or factory that the command names; the file's main part does not run."""
     from .. import as_tilelang  # noqa: F401
 
     path = Path(options.file)
@@ -47,15 +47,24 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
     candidates = {
         name: value for name, value in names.items() if _is_kernel(value) and _is_from(value, path)
     }
-    kernel = _chosen(candidates, options)
+    return _chosen(candidates, options)
+
+
+def choice_of(kernel: Any, name: str) -> Any:
+    """What `jit` was given as `name`; None for a kernel without it."""
+    return getattr(kernel, "choices", {}).get(name)
+
+
+def captured(kernel: Any, options: argparse.Namespace) -> CapturedKernel:
+    """The kernel that `kernel` is, or makes of the command's arguments."""
     arguments = dict(_argument(text) for text in options.args)
-    captured: CapturedKernel
+    made: CapturedKernel
     takes_none = hasattr(kernel, "capture") or type(kernel).__name__ == "KernelFactory"
     if takes_none and arguments:
         raise UsageError(f"kernel '{kernel.__name__}' takes no --args: it is no factory")
     if hasattr(kernel, "capture"):
-        captured = kernel.capture()
-        return captured
+        made = kernel.capture()
+        return made
     if not takes_none:
         _check_arguments(kernel, arguments)
     if kernel.is_eager:
@@ -66,13 +75,13 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
             return EagerCall(kernel, (), arguments).capture()
         except EagerJITBuildError as error:
             raise UsageError(f"{error}; --args gives tensors as their shapes: A=64x128") from None
-    captured = kernel.get_tir(**arguments).capture()
+    made = kernel.get_tir(**arguments).capture()
     outputs = kernel.choices.get("out_idx")
     if outputs is not None:
         numbers = [outputs] if isinstance(outputs, int) else list(outputs)
-        captured.outputs = [n % len(captured.parameters) for n in numbers]
-    captured.pass_configs = kernel.choices.get("pass_configs")
-    return captured
+        made.outputs = [n % len(made.parameters) for n in numbers]
+    made.pass_configs = kernel.choices.get("pass_configs")
+    return made
 
 
 def _names_of(path: Path) -> dict[str, Any]:

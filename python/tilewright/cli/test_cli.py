@@ -146,6 +146,19 @@ def test_inspect(command):
     assert "there is no stage 'nothing'; there are: tile" in wrong.stderr
 
 
+def test_the_target_of_the_factory(command, tmp_path):
+    """Counts where the command names none."""
+    text = KERNELS.replace("@tilelang.jit(", "@tilelang.jit(target='ascend', ", 1)
+    assert text != KERNELS
+    (tmp_path / "npu.py").write_text(text)
+    kernel = ["npu.py", "-k", "double", "--args", "N=64"]
+    assert "kernel_operator.h" in command("inspect", *kernel, "--stage", "ascendc").stdout
+    stages = command("inspect", *kernel, "--target", "cpu", "--list-stages").stdout.split()
+    assert stages[-1] == "asm"
+    refused = command("compile", *kernel, "-o", "l.so", "--header", "l.h", code=2)
+    assert "target 'ascend' has no header" in refused.stderr
+
+
 def test_an_eager_kernel(command, tmp_path):
     (tmp_path / "eager.py").write_text(
         "import tilewright, tilewright.language as T\n"
