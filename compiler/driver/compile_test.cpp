@@ -52,8 +52,8 @@ TEST(Compile, RefusesWhatTheCpuCannotDo) {
       {"%s = tile.alloc : !tile.buffer<8192x4096xf32, shared>\n"
        "%t = tile.alloc : !tile.buffer<8192x4096xf32, shared>\n"
        "%u = tile.alloc : !tile.buffer<64xf32, shared>",
-       "the kernel's buffers on chip take more than 268435456 bytes, which is what the cpu target "
-       "has for a block"},
+       "the kernel's buffers on chip take 268435712 bytes, the one here 134217728 of them, but the "
+       "cpu target has 268435456 for a block"},
       {"%a = tile.alloc : !tile.buffer<8x8xf8E4M3FN, shared>\n"
        "tile.gemm %a : !tile.buffer<8x8xf8E4M3FN, shared>, %a : !tile.buffer<8x8xf8E4M3FN, shared> "
        "into "

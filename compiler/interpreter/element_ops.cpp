@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <bit>
 #include <cmath>
@@ -89,10 +90,18 @@ mlir::LogicalResult Machine::runCall(Agent& agent, tile::CallOp op) {
   return mlir::success();
 }
 
+/// What a tile may hold, as on the CPU: more would take the interpreter minutes.
+static constexpr uint64_t kLargestTileBytes = uint64_t(1) << 28;
+
 mlir::LogicalResult Machine::runAlloc(Agent& agent, tile::AllocOp op) {
   tile::BufferType type = op.getType();
   if (type.isGlobal() && launchBuffers.contains(op.getBuffer()))
     return mlir::success(); // the first block made it, for all
+  const uint64_t bytes =
+      llvm::SaturatingMultiply<uint64_t>(type.getNumElements(), type.getElementBits()) / 8;
+  if (!type.isGlobal() && bytes > kLargestTileBytes)
+    return op.emitError("this tile takes ") << bytes << " bytes, but the reference interpreter has "
+                                            << kLargestTileBytes << " for a tile";
   BufferValue made{type, llvm::to_vector(type.getShape()), rowMajorStrides(type.getShape()),
                    std::make_shared<Storage>(type.getNumElements(), type.getElementBits()),
                    op.getSymName() ? op.getSymName()->str() : "buffer"};

@@ -59,3 +59,22 @@ def test_arguments_that_do_not_fit() -> None:
     for arguments in wrong:
         _, found = _compiler.interpret(module, arguments)
         assert len(found) == 1
+
+
+def test_tiles_that_are_too_large() -> None:
+    """Refused with their size, before minutes go by."""
+
+    @T.prim_func
+    def large(X: T.Tensor((4,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1):
+            tile = T.alloc_shared((32768, 32768), "float32")
+            T.clear(tile)
+            X[0] = tile[0, 0]
+
+    x = np.zeros(4, np.float32)
+    _, found = _compiler.interpret(large.capture().module, [bound(x)])
+    assert [d.message for d in found] == [
+        "this tile takes 4294967296 bytes, but the reference interpreter has 268435456 for a tile"
+    ]
+    lines = Path(__file__).read_text().splitlines()
+    assert "tile = T.alloc_shared((32768, 32768)" in lines[found[0].place.line - 1]

@@ -12,6 +12,7 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 #include <llvm/ADT/TypeSwitch.h>
+#include <llvm/Support/MathExtras.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -31,7 +32,7 @@ std::string textOf(Type type) {
 }
 
 /// What a thread's scratch memory may hold, in bytes.
-constexpr int64_t largestScratch = int64_t(1) << 28;
+constexpr uint64_t largestScratch = uint64_t(1) << 28;
 /// What a workspace in global memory may hold, in elements.
 constexpr int64_t largestWorkspace = int64_t(1) << 32;
 
@@ -176,18 +177,25 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>
   checkThreadGroups(kernel, found);
   // Also what all buffers of a launch take together: reuse of dead ones is not counted on.
   for (auto launch : kernel.getOps<tile::LaunchOp>()) {
-    int64_t bytes = 0;
+    uint64_t bytes = 0, most = 0;
+    tile::AllocOp largest;
     launch.walk([&](tile::AllocOp alloc) {
-      if (alloc.getType().isGlobal() || bytes > largestScratch)
+      if (alloc.getType().isGlobal())
         return;
-      const int64_t elements = alloc.getType().getNumElements();
-      bytes = elements > largestScratch ? largestScratch + 1
-                                        : bytes + elements * alloc.getType().getElementBits() / 8;
-      if (bytes > largestScratch)
-        report(alloc.getLoc(), "the kernel's buffers on chip take more than " +
-                                   std::to_string(largestScratch) +
-                                   " bytes, which is what the cpu target has for a block");
+      const uint64_t elements = alloc.getType().getNumElements();
+      const uint64_t own =
+          llvm::SaturatingMultiply<uint64_t>(elements, alloc.getType().getElementBits()) / 8;
+      bytes = llvm::SaturatingAdd(bytes, own);
+      if (!largest || own > most) {
+        largest = alloc;
+        most = own;
+      }
     });
+    if (bytes > largestScratch)
+      report(largest.getLoc(), "the kernel's buffers on chip take " + std::to_string(bytes) +
+                                   " bytes, the one here " + std::to_string(most) +
+                                   " of them, but the cpu target has " +
+                                   std::to_string(largestScratch) + " for a block");
   }
   return found;
 }
