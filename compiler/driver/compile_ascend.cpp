@@ -20,6 +20,7 @@ std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const Compil
       isOn(options, "tl.ascend_auto_sync_vs")};
   session.keepStages = options.keepStages;
   session.buildLibrary = options.buildLibrary;
+  session.lineDirectives = isOn(options, "tl.emit_line_directives");
   session.cancel = options.cancel;
   auto guard = kernel.lock();
   ascend::prepareContext(*kernel.module().getContext());

@@ -130,10 +130,11 @@ bool compileModule(ModuleOp original, Session& session) {
   std::string source;
   {
     const PhaseTimer timer(session, "print");
-    session.stages.emplace_back("ascendc", printKernel(kernel, LineStyle::Comments));
-    if (session.stages.back().second.empty())
-      return false;
     source = printKernel(kernel, LineStyle::Directives);
+    if (source.empty())
+      return false;
+    session.stages.emplace_back(
+        "ascendc", session.lineDirectives ? source : printKernel(kernel, LineStyle::Comments));
   }
   const LaunchKind kind = launchKindOf(kernel);
   auto workspace = kernel->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);

@@ -28,6 +28,8 @@ struct Session : PassSession {
   Automation automation;
   /// Build the library, which takes a C++ compiler seconds; else the text is all.
   bool buildLibrary = true;
+  /// tl.emit_line_directives: the last stage names the kernel's lines by #line instead of comments.
+  bool lineDirectives = false;
 };
 
 /// Loads the dialects that the pipeline needs.
