@@ -28,7 +28,7 @@ MODULES = [path.stem for path in sorted(FOLDER.glob("test_*.py")) if "GROUP" in 
 def of_groups(modules: list[str]) -> Iterator[tuple[str, Removals]]:
     for module in modules:
         group = importlib.import_module(module).GROUP
-        for name in group.cases:
+        for name in (name for name, case in group.cases.items() if not case.is_faulty):
             yield f"{module}: {name}", group.removals(name)
 
 

@@ -22,6 +22,7 @@ from verdicts import Removals, Subject
 
 import tilewright
 from tilewright import _compiler, _runtime
+from tilewright.errors import Diagnostic, warning_text
 from tilewright.jit_factory import JITFunction
 from tilewright.language.prim_func import PrimFunc
 from tilewright.testing import interpret
@@ -37,6 +38,21 @@ AUTOMATIC = {
 }
 
 
+def compiled(kernel: PrimFunc, configs: dict[Any, Any]) -> tuple[Any, list[str]]:
+    """What the compiler makes, without a library, which takes seconds, and its warnings as Python
+    gives them."""
+    options = _compiler.CompileOptions(
+        "ascend",
+        "native",
+        {getattr(key, "value", key): value for key, value in configs.items()},
+        keep_stages=True,
+        build_library=False,
+    )
+    artifact, found = _compiler.compile(kernel.capture().module, options)
+    assert artifact is not None, [d.message for d in found]
+    return artifact, [warning_text(Diagnostic.from_native(each)) for each in found]
+
+
 @dataclass
 class Case:
     """A kernel, all of its arguments, and what the results (by number) must be."""
@@ -47,21 +63,20 @@ class Case:
     expected: dict[int, Array]
     rtol: float
     atol: float
+    is_faulty: bool = False
+    told: list[str] = field(default_factory=list)
     manifest: Any = None
     stages: dict[str, str] = field(default_factory=dict)
     lines_before: int = 0
+    loaded: Any = None
     problem: Exception | None = None
 
     def compile(self, name: str) -> None:
         self.kernel = PrimFunc(self.kernel.function, self.kernel.names)
         self.kernel.__name__ = name
-        configs = {getattr(key, "value", key): value for key, value in self.configs.items()}
-        options = _compiler.CompileOptions(
-            "ascend", "native", configs, keep_stages=True, build_library=False
-        )
-        artifact, found = _compiler.compile(self.kernel.capture().module, options)
-        assert artifact is not None, [d.message for d in found]
-        assert [d.message for d in found if "nothing orders them" in d.message] == []
+        artifact, self.told = compiled(self.kernel, self.configs)
+        if not self.is_faulty:
+            assert [each for each in self.told if "nothing orders them" in each] == []
         self.manifest = artifact.manifest
         self.stages = dict(artifact.stages)
 
@@ -98,6 +113,25 @@ class KernelGroup:
         results = expected if isinstance(expected, dict) else {len(arguments) - 1: expected}
         self.cases[name] = Case(kernel, configs, list(arguments), results, rtol, atol)
 
+    def add_faulty(
+        self,
+        name: str,
+        kernel: PrimFunc,
+        arguments: Sequence[Array | float],
+        configs: dict[Any, Any],
+    ) -> None:
+        """A kernel that lacks flags: what it says of them is in the kernel's own lines."""
+        lines = {"tl.emit_line_directives": True}
+        self.cases[name] = Case(kernel, configs | lines, list(arguments), {}, 0, 0, is_faulty=True)
+
+    def told(self, name: str) -> list[str]:
+        """What the compiler warns of."""
+        self._library()
+        case = self.cases[name]
+        if case.problem is not None:
+            raise case.problem
+        return case.told
+
     def add_example(
         self,
         name: str,
@@ -123,14 +157,17 @@ class KernelGroup:
         case.check(same, "interpreter")
         return case
 
-    def run(self, name: str) -> list[Any]:
-        """The arguments after the host has run the kernel; RuntimeError for what it finds."""
+    def run(self, name: str, *arguments: Array | float) -> list[Any]:
+        """The arguments, the case's own or these, after the host has run the kernel; RuntimeError
+        for what it finds."""
         library = self._library()
         case = self.cases[name]
         if case.problem is not None:
             raise case.problem
-        made = copies(case.arguments)
-        _runtime.Kernel(str(library), case.manifest, None)(*made)
+        made = copies(arguments or case.arguments)
+        if case.loaded is None:
+            case.loaded = _runtime.Kernel(str(library), case.manifest, None)
+        case.loaded(*made)
         return made
 
     def removals(self, name: str, most: int | None = None, seed: int = 0) -> Removals:

@@ -5,29 +5,19 @@ get the language's own statements."""
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import KernelGroup, compiled
 
-import tilewright
 import tilewright.language as T
-from tilewright import cache
 from tilewright.language.prim_func import PrimFunc
 
 ROWS, STEP = 16, 4
-
-
-@pytest.fixture(autouse=True)
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each kernel is compiled: what the compiler says is not the cache's."""
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
-    cache.clear_memory()
-    yield
-    cache.clear_memory()
+GROUP = KernelGroup()
 
 
 def one_core(body: Callable[..., None]) -> PrimFunc:
@@ -42,14 +32,11 @@ def one_core(body: Callable[..., None]) -> PrimFunc:
     return main
 
 
-def told(kernel: PrimFunc, *others: Any) -> tuple[list[str], str]:
+def told(name: str) -> tuple[list[str], str]:
     """By the compiler and by the host."""
-    a = np.ones((ROWS, 64), np.float32)
-    with pytest.warns(UserWarning) as found:
-        compiled = tilewright.compile(kernel, target="ascend")
     with pytest.raises(RuntimeError) as error:
-        compiled(a, np.zeros_like(a), *others)
-    return [str(each.message) for each in found], str(error.value)
+        GROUP.run(name)
+    return GROUP.told(name), str(error.value)
 
 
 def line_of(text: str) -> int:
@@ -92,7 +79,7 @@ def store_twice(A: Any, B: Any, tile: Any) -> None:
 
 
 def test_a_flag() -> None:
-    compiler, host = told(load_then_add)
+    compiler, host = told("load_then_add")
     assert any(
         'set a flag from MTE2 to V: T.set_flag("mte2", "v", id) behind the earlier one and '
         'T.wait_flag("mte2", "v", id) before this one' in each
@@ -107,21 +94,21 @@ def test_a_flag() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "advice"),
+    ("name", "advice"),
     [
-        (add_twice, 'T.pipe_barrier("v") between them'),
-        (store_twice, 'T.pipe_barrier("mte3") between them'),
+        ("add_twice", 'T.pipe_barrier("v") between them'),
+        ("store_twice", 'T.pipe_barrier("mte3") between them'),
     ],
 )
-def test_a_barrier(body: Callable[..., None], advice: str) -> None:
-    compiler, host = told(one_core(body))
+def test_a_barrier(name: str, advice: str) -> None:
+    compiler, host = told(name)
     assert any(f": {advice}" in each for each in compiler)
     assert f"add {advice}" in host
     assert "PipeBarrier<" not in host
 
 
 def test_a_flag_for_global_memory() -> None:
-    compiler, host = told(one_core(store_then_load))
+    compiler, host = told("store_then_load")
     assert any('T.set_flag("mte3", "mte2", id) behind' in each for each in compiler)
     assert (
         'add T.set_flag("mte3", "mte2", id) and T.wait_flag("mte3", "mte2", id) between them'
@@ -158,7 +145,7 @@ def ring(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32"))
 
 def test_each_missing_flag_once() -> None:
     """Not once per buffer, and not what other flags order already: here from MTE2 to MTE3."""
-    compiler, _ = told(two_loads_then_add)
+    compiler, _ = told("two_loads_then_add")
     load, store = line_of("T.copy(B, right)"), line_of("T.tile.sub(left, left, right)")
     switch = ", or switch tl.ascend_auto_sync on in pass_configs"
     flag = (
@@ -176,7 +163,7 @@ def test_each_missing_flag_once() -> None:
 def test_what_a_loop_lacks_once() -> None:
     """The next turn's loads overwrite what the store reads: one flag back orders both, and the
     barriers that each of them would need."""
-    compiler, _ = told(ring)
+    compiler, _ = told("ring")
     (warning,) = compiler
     assert warning.startswith(
         "T.copy to UB overwrites what T.copy from UB of an earlier iteration reads of 'left', but "
@@ -207,25 +194,21 @@ def set_alone(A: T.Tensor((ROWS, 64), "float32"), n: T.int32, B: T.Tensor((ROWS,
 
 
 def test_between_cores() -> None:
-    a = np.ones((ROWS, 64), np.float32)
-    with pytest.raises(RuntimeError) as error:
-        tilewright.compile(between_blocks, target="ascend")(a, np.zeros_like(a))
+    _, host = told("between_blocks")
     advice = (
         r"order the cores with T\.set_cross_flag and T\.wait_cross_flag "
         r"\(T\.set_cross_flag\(\"mte3\", id, mode=0\) behind line \d+ and "
         r"T\.wait_cross_flag\(id\) before line \d+\) or T\.sync_all\(\), let them touch "
         r"different bytes, or use T\.tile\.atomic_add"
     )
-    assert re.search(advice, str(error.value)), error.value
+    assert re.search(advice, host), host
 
 
-@pytest.mark.filterwarnings("ignore:event 3 from MTE3 to V")
 @pytest.mark.parametrize(("count", "where"), [(1, "behind it"), (2, "between them")])
 def test_a_flag_that_nothing_waits_for(count: int, where: str) -> None:
     a = np.ones((ROWS, 64), np.float32)
-    kernel = tilewright.compile(set_alone, target="ascend")
     with pytest.raises(RuntimeError) as error:
-        kernel(a, 7 if count == 2 else 1, np.zeros_like(a))
+        GROUP.run("set_alone", a, 7 if count == 2 else 1, np.zeros_like(a))
     assert f'add T.wait_flag("mte3", "v", 3) {where}' in str(error.value)
 
 
@@ -279,8 +262,6 @@ SYNC, SCALAR, COMBINE, CROSS = (
 
 
 ARGUMENTS = {
-    "load_then_add": [np.ones((ROWS, 64), np.float32), np.zeros((ROWS, 64), np.float32)],
-    "scalar_after_vector": [np.ones((ROWS, 64), np.float32), np.zeros((ROWS, 64), np.float32)],
     "cube_then_vector": [np.ones((ROWS, 64), np.float16), np.zeros((ROWS, ROWS), np.float32)],
     "scopes_hand_on": [
         np.ones((ROWS, 64), np.float16),
@@ -288,53 +269,63 @@ ARGUMENTS = {
         np.zeros((ROWS, ROWS), np.float32),
     ],
 }
+ONES = [np.ones((ROWS, 64), np.float32), np.zeros((ROWS, 64), np.float32)]
+#: A kernel, the switches that are on, and those that it lacks.
+SWITCHES: list[tuple[PrimFunc, tuple[str, ...], tuple[str, ...]]] = [
+    (load_then_add, (), (SYNC,)),
+    (load_then_add, (SCALAR,), (SYNC,)),
+    (scalar_after_vector, (), (SCALAR,)),
+    (cube_then_vector, (SYNC, COMBINE), (CROSS,)),
+    (scopes_hand_on, (SYNC,), (COMBINE, CROSS)),
+    (scopes_hand_on, (SYNC, COMBINE), (CROSS,)),
+]
 
 
-def warnings_of(kernel: PrimFunc, switches: tuple[str, ...]) -> list[str]:
-    with pytest.warns(UserWarning) as found:
-        tilewright.compile(kernel, target="ascend", pass_configs=dict.fromkeys(switches, True))
-    return [str(each.message) for each in found]
+def mended(kernel: PrimFunc, switches: tuple[str, ...]) -> str:
+    return f"{kernel.__name__} by {', '.join(sorted(switches))}"
 
 
-@pytest.mark.parametrize(
-    ("kernel", "on", "missing"),
-    [
-        (load_then_add, (), (SYNC,)),
-        (load_then_add, (SCALAR,), (SYNC,)),
-        (scalar_after_vector, (), (SCALAR,)),
-        (cube_then_vector, (SYNC, COMBINE), (CROSS,)),
-        (scopes_hand_on, (SYNC,), (COMBINE, CROSS)),
-        (scopes_hand_on, (SYNC, COMBINE), (CROSS,)),
-    ],
+for kernel in (load_then_add, two_loads_then_add, ring, between_blocks):
+    GROUP.add_faulty(kernel.__name__, kernel, ONES, {})
+for body in (add_twice, store_twice, store_then_load):
+    GROUP.add_faulty(body.__name__, one_core(body), ONES, {})
+GROUP.add_faulty("set_alone", set_alone, [ONES[0], 1, ONES[1]], {})
+GROUP.add_faulty(
+    "cube_then_vector",
+    cube_then_vector,
+    ARGUMENTS["cube_then_vector"],
+    {SYNC: True, COMBINE: True},
 )
+for kernel, on, missing in SWITCHES:
+    switches = (*on, *missing)
+    arguments = ARGUMENTS.get(kernel.__name__, ONES)
+    configs = dict.fromkeys(switches, True)
+    GROUP.add(mended(kernel, switches), kernel, arguments, {}, configs=configs)
+
+
+@pytest.mark.parametrize(("kernel", "on", "missing"), SWITCHES)
 def test_a_switch(kernel: PrimFunc, on: tuple[str, ...], missing: tuple[str, ...]) -> None:
     """Each warning names the switches that are off and would order it; with them on there is none,
     and the host agrees."""
-    said = warnings_of(kernel, on)
+    _, said = compiled(kernel, dict.fromkeys(on, True))
     end = f", or switch {' and '.join(missing)} on in pass_configs"
     inside = [each for each in said if "in this one statement" in each]  # no other line's doing
     assert said and all(end in each for each in inside), said
     assert all(end + "; line " in each for each in said if each not in inside), said
-    switches = dict.fromkeys((*on, *missing), True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        mended = tilewright.compile(kernel, target="ascend", pass_configs=switches)
-    mended(*ARGUMENTS[kernel.__name__])
+    name = mended(kernel, (*on, *missing))
+    GROUP.run(name)
+    assert GROUP.told(name) == []
 
 
 def test_the_host_names_switches() -> None:
-    _, within = told(load_then_add)
+    _, within = told("load_then_add")
     assert "; or let the compiler do it, by tl.ascend_auto_sync in pass_configs" in within
-    _, of_tensor = told(one_core(store_then_load))
+    _, of_tensor = told("store_then_load")
     assert "; or let the compiler do it, by tl.ascend_auto_sync in pass_configs" in of_tensor
-    kernel = tilewright.compile(
-        cube_then_vector, target="ascend", pass_configs={SYNC: True, COMBINE: True}
-    )
-    with pytest.raises(RuntimeError) as error:
-        kernel(*ARGUMENTS["cube_then_vector"])
+    _, between = told("cube_then_vector")
     assert (
         "T.tile.atomic_add; or, within a block, let the compiler do it, by "
-        f"{COMBINE} and {CROSS} in pass_configs" in str(error.value)
+        f"{COMBINE} and {CROSS} in pass_configs" in between
     )
 
 
@@ -356,7 +347,7 @@ def flags_of_its_own(A: T.Tensor((ROWS, 64), "float16"), B: T.Tensor((ROWS, ROWS
 
 
 def test_no_switch_where_flags_between_cores_are_the_kernels() -> None:
-    said = warnings_of(flags_of_its_own, (SYNC, COMBINE))
+    _, said = compiled(flags_of_its_own, {SYNC: True, COMBINE: True})
     assert any("set a cross-core flag" in each for each in said)
     assert not any("pass_configs" in each for each in said)
 
@@ -377,9 +368,19 @@ def two_steps_in_one(A: T.Tensor((ROWS, 64), "float16"), B: T.Tensor((ROWS, ROWS
         T.copy(tile, B)
 
 
+TWO_STEPS = "two steps in one"
+GROUP.add(
+    TWO_STEPS,
+    two_steps_in_one,
+    ARGUMENTS["cube_then_vector"],
+    np.full((ROWS, ROWS), 65),
+    configs=dict.fromkeys((SYNC, COMBINE, CROSS), True),
+)
+
+
 def test_the_steps_of_one_copy_between_cores() -> None:
     """It has no place for a flag, and no buffer that its author knows is between them."""
-    said = warnings_of(two_steps_in_one, (SYNC, COMBINE))
+    _, said = compiled(two_steps_in_one, {SYNC: True, COMBINE: True})
     assert [each for each in said if "workspace_" in each] == []
     assert [each for each in said if "behind the earlier one" in each] == []
     steps = [each for each in said if "in this one statement" in each]
@@ -389,14 +390,5 @@ def test_the_steps_of_one_copy_between_cores() -> None:
     for each in steps:
         assert f", or switch {CROSS} on in pass_configs" in each
         assert "copy to a workspace (a tensor argument) and from there" in each
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        mended = tilewright.compile(
-            two_steps_in_one,
-            target="ascend",
-            pass_configs=dict.fromkeys((SYNC, COMBINE, CROSS), True),
-        )
-    a = np.ones((ROWS, 64), np.float16)
-    out = np.zeros((ROWS, ROWS), np.float32)
-    mended(a, out)
-    assert np.array_equal(out, np.full_like(out, 65))
+    GROUP.check(TWO_STEPS)
+    assert GROUP.told(TWO_STEPS) == []

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_group import AUTOMATIC, KernelGroup
+from kernel_group import KernelGroup
 
-import tilewright
 import tilewright.language as T
 
 GROUP = KernelGroup()
@@ -126,12 +125,10 @@ def test_each_flag_is_needed(name: str) -> None:
 
 
 def test_any_number_of_turns(capfd: pytest.CaptureFixture[str]) -> None:
-    function = summed("exit", 13, None, 1)
-    kernel = tilewright.compile(function, target="ascend", pass_configs=AUTOMATIC)
-    for n in range(5):
-        made = np.zeros((SIDE, SIDE), np.float32)
-        kernel(A, n, made)
-        np.testing.assert_array_equal(made, expected("exit", 13, None, n))
+    for count, name in ((12, "exit 12 4 2"), (16, "exit 16 3 1")):
+        for n in range(5):
+            made = GROUP.run(name, A, n, np.zeros((SIDE, SIDE), np.float32))
+            np.testing.assert_array_equal(made[-1], expected("exit", count, None, n))
     assert "warning:" not in capfd.readouterr().err
 
 
@@ -228,17 +225,21 @@ def added_behind_branch(n: int, m: int) -> int:
     return turns * (6 + 2 * int(COUNTS[n] > 0) + 4 * turns)
 
 
-@pytest.mark.parametrize(
-    ("function", "added"),
-    [(loops_side_by_side, added_side_by_side), (loop_behind_branch, added_behind_branch)],
-    ids=["loops side by side", "a loop behind a branch"],
-)
-def test_nested_loops(function: Any, added: Any, capfd: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401
+NESTED = {
+    "loops side by side": (loops_side_by_side, added_side_by_side),
+    "a loop behind a branch": (loop_behind_branch, added_behind_branch),
+}
+for name, (function, added) in NESTED.items():
+    arguments = [A, COUNTS, 3, 4, np.zeros((SIDE, SIDE), np.float32)]
+    GROUP.add(name, function, arguments, EXACT @ EXACT * added(3, 4))
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_loops(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """One was refused for want of flags, the other had flags that counted."""
-    kernel = tilewright.compile(function, target="ascend", pass_configs=AUTOMATIC)
+    _, added = NESTED[name]
     for n in range(4):
         for m in range(5):
-            made = np.zeros((SIDE, SIDE), np.float32)
-            kernel(A, COUNTS, n, m, made)
-            np.testing.assert_array_equal(made, EXACT @ EXACT * added(n, m), err_msg=f"{n} {m}")
+            made = GROUP.run(name, A, COUNTS, n, m, np.zeros((SIDE, SIDE), np.float32))
+            np.testing.assert_array_equal(made[-1], EXACT @ EXACT * added(n, m), err_msg=f"{n} {m}")
     assert "warning:" not in capfd.readouterr().err
