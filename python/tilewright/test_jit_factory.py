@@ -574,7 +574,7 @@ def test_blocks_that_are_no_numbers():
     messages = [d.message for d in caught.value.errors]
     assert messages == [
         "expected an integer but got 64.0 of type float, the value of 'N'",
-        "expected an integer but got 2.0 of type float",  # T.ceildiv(N, block)
+        "expected an integer but got 2.0 of type float; write '//' or T.ceildiv for a quotient",
     ]
 
 

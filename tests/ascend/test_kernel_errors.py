@@ -510,3 +510,14 @@ def test_a_gemm_within_fractals() -> None:
     assert known.endswith("begins at row 8 of a tile in L1, whose rows come in groups of 16")
     assert "begins 8 rows behind a multiple of 16 in a tile in L1" in behind
     assert (first, second) == (4, 5)
+
+
+def test_between_tensors() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1):
+            T.copy(A, C)
+
+    ((text, line),) = errors_of(main)
+    assert line == 1
+    assert "there is no way to copy from global to global; copy to a tile, and from there" in text

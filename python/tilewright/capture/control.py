@@ -22,7 +22,9 @@ from ..language.values import (
     unsupported,
 )
 from .expressions import ExpressionEvaluator
+from .hints import not_called
 from .scopes import Binding, Escaped, Frame, Scope
+from .tracer import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -137,7 +139,8 @@ class ControlFlow(ExpressionEvaluator):
             return None
         if isinstance(iterable, (BufferRef, Expr)):
             raise LanguageError(
-                "a for loop needs a loop of the language, a range or a Python sequence"
+                "a for loop needs a loop of the language, a range or a Python sequence, not "
+                f"{describe(iterable)}"
             )
         return self._trace_time_loop(node, iterable)
 
@@ -264,7 +267,7 @@ class ControlFlow(ExpressionEvaluator):
                 self.leave_context(context, frame)
         if not hasattr(context, "__enter__"):
             self.mark(item.context_expr)
-            raise LanguageError(f"{type(context).__name__} can't be used in a with statement")
+            raise LanguageError(not_called(ast.unparse(item.context_expr), context))
         with context as entered:
             if item.optional_vars:
                 self.unpack(item.optional_vars, entered)

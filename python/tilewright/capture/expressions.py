@@ -30,6 +30,7 @@ from ..language.values import (
 )
 from ..language.vectors import vector_of
 from ..suggestions import did_you_mean, unknown_keyword
+from .hints import check_item, check_numbers, check_sides, function_for, printed_at_once
 from .laziness import is_total
 from .prescan import is_of_language, is_unsupported_construct
 from .scopes import Scope
@@ -239,7 +240,8 @@ class ExpressionEvaluator(ABC):
                 ) from None
             message = str(missing)
             if isinstance(owner, Expr):
-                message = f"a value has no attribute {node.attr!r}{_meant(owner, node.attr)}"
+                meant = _meant(owner, node.attr) or function_for(node.attr)
+                message = f"a value has no attribute {node.attr!r}{meant}"
             raise LanguageError(message, python=AttributeError) from None
 
     def base(self, node: ast.expr) -> Value:
@@ -254,6 +256,7 @@ class ExpressionEvaluator(ABC):
     def eval_BinOp(self, node: ast.BinOp) -> Value:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         self.mark(node)
+        check_numbers(node, left, right)
         return self.operate(node.op, left, right)
 
     def operate(self, op: ast.operator, left: Value, right: Value) -> Value:
@@ -358,6 +361,7 @@ class ExpressionEvaluator(ABC):
         self.mark(node)
         if has_poison((when_true, when_false)):
             return POISON
+        check_sides(when_true, when_false)
         return self.tracer.select(condition, when_true, when_false)
 
     # Containers --------------------------------------------------------------------------------
@@ -411,6 +415,7 @@ class ExpressionEvaluator(ABC):
             return POISON
         if isinstance(owner, BufferRef):
             return subscript(owner, index)
+        check_item(owner, index)
         found = owner[index]
         if isinstance(found, BufferRef) and found.is_variable:
             return self.tracer.expression(found)
@@ -517,6 +522,8 @@ class ExpressionEvaluator(ABC):
             raise unsupported(f"{name}() can't be captured in a kernel")
         if function is builtins.super and not args and not keywords:
             args = self._method_of(node)
+        if told := printed_at_once(function, args):
+            self.tracer.report(told, "warning", self.place(node))
         place = self.tracer.place
         try:
             return function(*args, **keywords)

@@ -273,7 +273,10 @@ def _declare(interpreter: Interpreter, name: str, annotations: dict[str, Value])
     value: Value = POISON
     try:
         if name not in annotations:
-            raise LanguageError(f"parameter {name!r} of the kernel has no annotation")
+            raise LanguageError(
+                f"parameter {name!r} of the kernel has no annotation; write what it is, as in "
+                f"{name}: T.Tensor((M, N), 'float32')"
+            )
         value = declare_parameter(tracer, name, annotations[name])
     except LanguageError as error:
         if error.operand is not None:

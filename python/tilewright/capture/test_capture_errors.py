@@ -9,7 +9,7 @@ import pytest
 import tilewright.language as T
 from tilewright.capture import recording_compiler
 from tilewright.capture.recording_compiler import body_of as body
-from tilewright.errors import CompileError, JITNoBuilderError
+from tilewright.errors import CompileError, JITNoBuilderError, TilewrightWarning
 from tilewright.language.values import LanguageError, PoisonUsed
 
 
@@ -213,7 +213,7 @@ WRONG = {
         "augmented assignment to the whole buffer 'S'; write S[0, 0] op= value"
     ),
     "for x in A:\n    pass": (
-        "a for loop needs a loop of the language, a range or a Python sequence"
+        "a for loop needs a loop of the language, a range or a Python sequence, not buffer 'A'"
     ),
     "for i in range(0, 4, 0):\n    pass": "the step of a loop must not be 0",
     "a, b = 1, 2, 3": "2 names are bound to 3 values",
@@ -242,7 +242,29 @@ WRONG = {
     "for i in T.serial(2):\n    if A[i] > 0:\n        x = A[i // bx] if A[1] > 0 else 'a'": (
         "expected a scalar but got 'a' of type str"
     ),
-    "S = T.alloc_shared((8,), 8)": "expected a dtype but got 8",
+    "S = T.alloc_shared((8,), 8)": (
+        "expected a dtype but got 8; the dims of a shape are one argument, as in (64, 64)"
+    ),
+    "x = T.Tensor(8, 8, 'float32')": ("T.Tensor takes its shape as one argument: (8, 8), not 8, 8"),
+    "with T.serial:\n    pass": "T.serial is not called; a with statement takes T.serial(..)",
+    "for i in T.Parallel(2, 2):\n    A[i * 2 + bx] = 1.0": (
+        "'i' holds several values, not one; give each a name of its own, or index them, as in i[0]"
+    ),
+    "x = [A, A][bx]": (
+        "which of these 2 values is meant is known only in the running kernel; choose it by if "
+        "statements, or make one buffer with a dim more"
+    ),
+    "x = A if bx > 0 else A": (
+        "a conditional expression chooses between numbers, not between buffers such as 'A'; write "
+        "an if statement"
+    ),
+    "x = A[0].exp()": "a value has no attribute 'exp'; T.exp(x) is a function",
+    "x = A @ A": (
+        "buffer 'A' has no '@'; T.gemm(A, B, C) adds the product of two tiles to a third"
+    ),
+    "T.Kernel(2.0)": (
+        "expected an integer but got 2.0 of type float; write '//' or T.ceildiv for a quotient"
+    ),
     "assert 1 > 2, 'sizes'": "assertion failed while tracing: sizes",
     "raise ValueError('bad tile')": "the kernel raises ValueError: bad tile",
     "raise ValueError": "the kernel raises ValueError",
@@ -264,8 +286,14 @@ WRONG = {
     "t = T\nt.nosuch(A)": "t has no 'nosuch'",
     "T.nosuch(A)\nfor T in range(2):\n    pass": "T has no 'nosuch'",
     "x = A.shap": "buffer 'A' has no attribute 'shap'; did you mean 'shape'?",
-    "x = int(A[0])": "an integer that is known only in the running kernel can't be used here",
-    "x = float(A[0])": "a value of the kernel is not known while tracing; use T.cast",
+    "x = int(A[0])": (
+        "an integer that is known only in the running kernel can't be used here; "
+        "T.cast(x, 'int32') converts it there"
+    ),
+    "x = float(A[0])": (
+        "a float that is known only in the running kernel can't be used here; "
+        "T.cast(x, 'float32') converts it there"
+    ),
     "for i in T.Parallel():\n    pass": "T.Parallel needs at least one extent",
     "x = T.max(A, 1)": "buffer 'A' is used as a scalar; index it, as in A[0]",
     "x = T.max('a', 1)": "expected a scalar but got 'a' of type str",
@@ -495,7 +523,8 @@ def test_signatures():
             pass
 
     assert errors(kernel) == [
-        "parameter 'A' of the kernel has no annotation",
+        "parameter 'A' of the kernel has no annotation; write what it is, as in "
+        "A: T.Tensor((M, N), 'float32')",
         "the annotation of parameter 'B' is neither a tensor nor a dtype: T.Tensor",
         "the annotation of parameter 'c' is neither a tensor nor a dtype: 3",
         "parameter 'e' must be in global memory",
@@ -517,7 +546,11 @@ def test_dtypes_that_there_are_not():
     found = [(d.place.line - line, d.place.column, d.message) for d in caught.value.errors]
     assert found == [
         (2, 9, "there is no dtype 'float23'; did you mean 'float32'?"),
-        (2, 39, "expected a dtype but got 7"),
+        (
+            2,
+            39,
+            "expected a dtype but got 7; the dims of a shape are one argument, as in (64, 64)",
+        ),
         (2, 61, "there is no dtype 'f'"),
         (6, 27, "name 'D' is not defined"),
     ]
@@ -664,3 +697,18 @@ def test_a_launch_of_cores_has_one_extent():
     assert [d.message for d in caught.value.errors] == [
         "T.Kernel for an NPU takes 1 grid extent, not 2"
     ]
+
+
+def test_a_print_of_what_only_the_running_kernel_knows(capsys):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1) as bx:
+            print("sizes", A.shape)
+            print("A is", A[bx])
+
+    with pytest.warns(TilewrightWarning) as caught:
+        kernel.capture()
+    assert [str(each.message) for each in caught] == [
+        "print runs while the kernel is traced, where this has no value yet; use T.print"
+    ]
+    assert capsys.readouterr().out.startswith("sizes (8,)\nA is ")

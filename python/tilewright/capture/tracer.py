@@ -246,11 +246,13 @@ class Tracer:
 
     def not_the(self, wanted: str, operand: object) -> LanguageError:
         """The error where `operand` stands in the place of what is wanted."""
-        message = f"expected {wanted} but got {_describe(operand)}"
+        message = f"expected {wanted} but got {describe(operand)}"
         name = self.outer_names.get(id(operand))
         if name is not None:
             message += f", the value of {name!r}"
             self._of_outer_values.add(message)
+        elif wanted == "an integer" and isinstance(operand, float) and operand.is_integer():
+            message += "; write '//' or T.ceildiv for a quotient"
         return _about(operand, message)
 
     def index(self, operand: object) -> Any:
@@ -440,7 +442,7 @@ class Tracer:
             buffer = self.buffer_handle(operand.buffer)
             return self.compiler.Region(buffer, offsets, extents, operand.dropped)
         raise LanguageError(
-            f"{role} must be a buffer or a part of one, not {_describe(operand)}", python=TypeError
+            f"{role} must be a buffer or a part of one, not {describe(operand)}", python=TypeError
         )
 
     def attributes(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -452,7 +454,7 @@ class Tracer:
             if isinstance(value, (list, tuple)):
                 value = self.integers(value, f"{key!r}")
             if not isinstance(value, (bool, int, float, str, list)):
-                raise LanguageError(f"{key!r} can't be {_describe(given[key])}", python=TypeError)
+                raise LanguageError(f"{key!r} can't be {describe(given[key])}", python=TypeError)
             result[str(key)] = in_64_bits(value)
         return result
 
@@ -473,7 +475,7 @@ class Tracer:
                 known = value.__index__()
             if known is None:
                 raise LanguageError(
-                    f"{what} must be known while compiling, not {_describe(value)}",
+                    f"{what} must be known while compiling, not {describe(value)}",
                     python=TypeError,
                 )
             result.append(int(in_64_bits(known)))
@@ -497,7 +499,7 @@ def is_array(value: object) -> bool:
     return isinstance(getattr(value, "shape", None), tuple) and getattr(value, "ndim", 0) > 0
 
 
-def _describe(value: object) -> str:
+def describe(value: object) -> str:
     from ..language.vectors import Vector
 
     if isinstance(value, Vector):

@@ -54,6 +54,12 @@ class _TensorType:
         scope: str | None = None,
         strides: Any = None,
     ) -> Any:
+        if isinstance(shape, int) and isinstance(dtype, int):
+            raise LanguageError(
+                f"T.Tensor takes its shape as one argument: ({shape}, {dtype}), not {shape}, "
+                f"{dtype}",
+                python=TypeError,
+            )
         if data is not None:  # in a kernel: another view of a buffer's memory
             from .memory import view
 

@@ -205,7 +205,9 @@ def to_dtype(value: object) -> Dtype:
         return value
     name = value if isinstance(value, str) else _foreign_name(value)
     if name is None:
-        raise TypeError(f"expected a dtype but got {value!r}")
+        hint = "; the dims of a shape are one argument, as in (64, 64)"
+        is_dim = isinstance(value, int) and not isinstance(value, bool)
+        raise TypeError(f"expected a dtype but got {value!r}{hint if is_dim else ''}")
     dtype = DTYPES.get(name)
     if dtype is None:
         from ..suggestions import did_you_mean

@@ -200,13 +200,16 @@ class Expr:
         return bool(self._known("a condition"))
 
     def __int__(self) -> int:
-        return self._known("an integer")
+        return self._known("an integer", "; T.cast(x, 'int32') converts it there")
 
-    __index__ = __int__
+    def __index__(self) -> int:
+        return self._known("an integer")
 
     def __float__(self) -> float:
         raise LanguageError(
-            "a value of the kernel is not known while tracing; use T.cast", python=TypeError
+            "a float that is known only in the running kernel can't be used here; "
+            "T.cast(x, 'float32') converts it there",
+            python=TypeError,
         )
 
     def __iter__(self) -> NoReturn:
@@ -225,15 +228,14 @@ class Expr:
 
         return cast(self, dtype)
 
-    def _known(self, what: str) -> int:
+    def _known(self, what: str, hint: str = "") -> int:
         from ..capture.tracer import current_or_none
 
         tracer = current_or_none()
         value = None if tracer is None else tracer.constant_value(self)
         if value is None:
-            hint = (
-                " in a plain Python function; make it a @T.macro" if what == "a condition" else ""
-            )
+            if what == "a condition":
+                hint = " in a plain Python function; make it a @T.macro"
             raise LanguageError(
                 f"{what} that is known only in the running kernel can't be used here{hint}",
                 python=TypeError,
@@ -460,7 +462,15 @@ class BufferRef:
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operator
-    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = __matmul__ = _no_operator
+    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _no_operator
+
+    def __matmul__(self, other: object) -> NoReturn:
+        raise LanguageError(
+            f"buffer {self.name!r} has no '@'; T.gemm(A, B, C) adds the product of two tiles to a "
+            "third",
+            python=TypeError,
+        )
+
     __lt__ = __le__ = __gt__ = __ge__ = _no_operator
 
 

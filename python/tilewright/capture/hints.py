@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was probably meant, for messages about Python that means something else in a kernel."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+from ..language.values import BufferRef, Expr, LanguageError, RegionRef
+
+Value = Any
+
+
+def check_numbers(node: ast.BinOp, left: Value, right: Value) -> None:
+    """Several block numbers or loop variables that have one name are no number; LanguageError."""
+    for value, other, written in ((left, right, node.left), (right, left, node.right)):
+        if isinstance(value, (list, tuple)) and isinstance(other, Expr) and not _is_known(other):
+            while isinstance(written, ast.BinOp):  # a list times a number is a list
+                written = written.left
+            name = ast.unparse(written)
+            raise LanguageError(
+                f"'{name}' holds several values, not one; give each a name of its own, or index "
+                f"them, as in {name}[0]",
+                python=TypeError,
+            )
+
+
+def check_item(owner: Value, index: Value) -> None:
+    """A Python list has no element whose number only the running kernel knows; LanguageError."""
+    if isinstance(owner, (list, tuple)) and isinstance(index, Expr) and not _is_known(index):
+        raise LanguageError(
+            f"which of these {len(owner)} values is meant is known only in the running kernel; "
+            "choose it by if statements, or make one buffer with a dim more",
+            python=TypeError,
+        )
+
+
+def _is_known(index: Expr) -> bool:
+    try:
+        int(index)
+    except LanguageError:
+        return False
+    return True
+
+
+def check_sides(*sides: Value) -> None:
+    """A conditional expression chooses between numbers; LanguageError."""
+    for side in sides:
+        if isinstance(side, RegionRef) or (isinstance(side, BufferRef) and not side.is_variable):
+            name = side.buffer.name if isinstance(side, RegionRef) else side.name
+            raise LanguageError(
+                f"a conditional expression chooses between numbers, not between buffers such as "
+                f"{name!r}; write an if statement",
+                python=TypeError,
+            )
+
+
+def not_called(written: str, context: Value) -> str:
+    """What is said of something in a with statement that isn't for it."""
+    if callable(context):
+        return f"{written} is not called; a with statement takes {written}(..)"
+    return f"{type(context).__name__} can't be used in a with statement"
+
+
+def printed_at_once(function: Value, args: list[Value]) -> str:
+    """The warning about a Python print of what only the running kernel knows; empty without it."""
+    if function is not builtins.print:
+        return ""
+    if not any(isinstance(each, (Expr, BufferRef, RegionRef)) for each in args):
+        return ""
+    return "print runs while the kernel is traced, where this has no value yet; use T.print"
+
+
+def function_for(attribute: str) -> str:
+    """The end of a message about a method that the language has as a function."""
+    from .. import language
+
+    return (
+        f"; T.{attribute}(x) is a function" if callable(getattr(language, attribute, None)) else ""
+    )
