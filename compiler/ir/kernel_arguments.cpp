@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/kernel_arguments.h"
 
+#include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 
 #include <mlir/IR/AffineExpr.h>
@@ -31,22 +33,78 @@ static Value storageOf(Value buffer) {
   return buffer;
 }
 
+namespace {
+
+struct Effect {
+  bool reads = false, writes = false;
+};
+
+} // namespace
+
+/// What a function of the user's own does with one of its buffers.
+static Effect effectOfCall(ascend::CallExternOp call, Value buffer) {
+  Effect effect;
+  unsigned next = 0;
+  for (auto access : call.getAccess().getAsRange<StringAttr>()) {
+    const bool isBuffer = access.getValue() != "value";
+    if (isBuffer && call.getOperand(next) == buffer) {
+      effect.reads |= access.getValue().contains('r');
+      effect.writes |= access.getValue().contains('w');
+    }
+    next += isBuffer ? 2 : 1; // its offset
+  }
+  return effect;
+}
+
+/// What an op does with the elements of an operand; of whom nothing is known may write them.
+static Effect effectOn(Operation* op, Value buffer) {
+  if (isPure(op))
+    return {};
+  if (isa<PrintOp>(op))
+    return {.reads = true};
+  if (auto call = dyn_cast<ascend::CallExternOp>(op))
+    return effectOfCall(call, buffer);
+  auto known = dyn_cast<MemoryEffectOpInterface>(op);
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  if (known)
+    known.getEffectsOnValue(buffer, effects);
+  if (effects.empty())
+    return {.writes = true};
+  Effect effect;
+  for (const MemoryEffects::EffectInstance& each : effects) {
+    effect.reads |= isa<MemoryEffects::Read>(each.getEffect());
+    effect.writes |= isa<MemoryEffects::Write>(each.getEffect());
+  }
+  return effect;
+}
+
+llvm::MapVector<Value, BufferTraffic> bufferTraffic(func::FuncOp kernel) {
+  llvm::MapVector<Value, BufferTraffic> traffic;
+  kernel.walk([&](Operation* op) {
+    for (Value operand : op->getOperands()) {
+      if (!isa<BufferType>(operand.getType()))
+        continue;
+      const Effect effect = effectOn(op, operand);
+      BufferTraffic& buffer = traffic[storageOf(operand)];
+      if (effect.reads && !buffer.reader)
+        buffer.reader = op;
+      buffer.isWritten |= effect.writes;
+    }
+  });
+  return traffic;
+}
+
 ArgumentTraffic argumentTraffic(func::FuncOp kernel) {
   ArgumentTraffic traffic;
   traffic.isRead.assign(kernel.getNumArguments(), false);
   traffic.isWritten.assign(kernel.getNumArguments(), false);
-  kernel.walk([&](MemoryEffectOpInterface op) {
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    op.getEffects(effects);
-    for (auto& effect : effects) {
-      auto argument = effect.getValue() ? dyn_cast<BlockArgument>(storageOf(effect.getValue()))
-                                        : BlockArgument();
-      if (!argument || argument.getOwner() != &kernel.getBody().front())
-        continue;
-      traffic.isRead[argument.getArgNumber()] |= isa<MemoryEffects::Read>(effect.getEffect());
-      traffic.isWritten[argument.getArgNumber()] |= isa<MemoryEffects::Write>(effect.getEffect());
-    }
-  });
+  for (const auto& [buffer, found] : bufferTraffic(kernel)) {
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    if (!argument || argument.getOwner() != &kernel.getBody().front())
+      continue;
+    traffic.isRead[argument.getArgNumber()] = found.reader != nullptr;
+    traffic.isWritten[argument.getArgNumber()] = found.isWritten;
+  }
   return traffic;
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/dialect.h"
 
+#include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/AffineMap.h>
 
@@ -33,6 +34,14 @@ struct KernelArgument {
   /// Of a scalar that is an address: the type of the elements there, if it was said.
   mlir::Type pointee;
 };
+
+/// What a kernel does with the elements of a buffer, as far as its ops tell.
+struct BufferTraffic {
+  mlir::Operation* reader = nullptr; ///< the first op that reads them
+  bool isWritten = false;
+};
+/// By what is behind views: the kernel's arguments and allocations, in the order of their first use.
+llvm::MapVector<mlir::Value, BufferTraffic> bufferTraffic(mlir::func::FuncOp kernel);
 
 /// Which arguments of a kernel, tensors all of them, its ops read and write, themselves or through views.
 struct ArgumentTraffic {

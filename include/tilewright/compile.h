@@ -44,6 +44,11 @@ struct Artifact {
 std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions& options,
                                 std::vector<Diagnostic>& diagnostics);
 
+/// Warnings of those of a kernel's parameters that no statement writes, at their places: for who knows that `results`
+/// (parameters by their numbers) are made by each call and given back.
+std::vector<Diagnostic> unwrittenResults(const KernelModule& kernel,
+                                         const std::vector<size_t>& results);
+
 /// The CPU that "native" stands for on this machine, as LLVM names it, and its level.
 std::string hostCpu();
 

@@ -571,6 +571,7 @@ void bindCompile(nb::module_& module) {
   module.def("compile", &compileWatchingSignals, "kernel"_a, "options"_a = CompileOptions{},
              "is_cancelled"_a = nb::none());
   module.def("inspect", &inspect, "kernel"_a, "options"_a = CompileOptions{});
+  module.def("unwritten_results", &unwrittenResults, "kernel"_a, "results"_a);
   module.def("host_cpu", &hostCpu);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&endWithoutCompilations));
 }

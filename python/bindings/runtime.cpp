@@ -107,6 +107,7 @@ nb::list paramList(const KernelObject& kernel) {
       for (const Dim& dim : param.shape)
         shape.append(dimObject(dim, manifest));
       entry["shape"] = nb::tuple(shape);
+      entry["is_written"] = param.written;
     }
     params.append(entry);
   }

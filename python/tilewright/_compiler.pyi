@@ -365,6 +365,9 @@ def interpret(
     made for the call. Ctrl-C ends the run.
     """
 
+def unwritten_results(kernel: KernelModule, results: Sequence[int]) -> list[Diagnostic]:
+    """Warnings of those of these parameters that no statement writes."""
+
 def host_cpu() -> str:
     """The CPU that "native" stands for on this machine."""
 

@@ -29,7 +29,8 @@ class Kernel:
     def symbols(self) -> list[str]: ...
     @property
     def params(self) -> list[dict[str, Any]]:
-        """Each: kind, name, dtype, is_output and, of tensors, shape (integers and expressions)."""
+        """Each: kind, name, dtype, is_output and, of tensors, shape (integers and expressions) and
+        is_written."""
 
 def sha256(bytes: bytes, /) -> str: ...
 def sha256_file(path: str) -> str | None: ...

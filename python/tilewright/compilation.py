@@ -101,6 +101,19 @@ def manifest_of(artifact: Any, outputs: list[int]) -> str:
     return dumps(loads(text) | {"out_idx": outputs}, separators=(",", ":"))
 
 
+def warn_of_unwritten_results(
+    kernel: JITKernel, options: Options, captured: Callable[[], CapturedKernel]
+) -> None:
+    """Of those that no statement writes; what `captured` gives knows their places."""
+    results = kernel.out_idx
+    if options.pass_configs.get("tl.disable_buffer_init_check") or all(
+        kernel.params[number].get("is_written", True) for number in results
+    ):
+        return
+    found = load_compiler().unwritten_results(captured().module, results)
+    warn([Diagnostic.from_native(each) for each in found])
+
+
 def native_options(options: Options, keep_stages: bool = False, build: bool = True) -> Any:
     return load_compiler().CompileOptions(
         options.target, options.cpu, options.pass_configs, keep_stages, build
@@ -193,6 +206,7 @@ def compile_kernel(
         known = cache.lookup_front(front)
         kernel = None if known is None else load(known, options, out_idx, source, recompile)
         if kernel is not None:
+            warn_of_unwritten_results(kernel, options, captured_kernel)
             return kernel
     captured = captured_kernel()
     captured.warn_again()
@@ -205,6 +219,7 @@ def compile_kernel(
         kernel = kernel_of(
             entry, out_idx, target=options.target, prim_func=source, recompile=recompile
         )
+    warn_of_unwritten_results(kernel, options, lambda: captured)
     if is_strict:
         from .strict_indices import strict_kernel
 

@@ -656,6 +656,7 @@ def test_description(add):
         "dtype": "float32",
         "is_output": True,
         "shape": ("n",),
+        "is_written": False,
     }
     assert json.loads(manifest_of("add", ADD_PARAMS))["name"] == "add"
 

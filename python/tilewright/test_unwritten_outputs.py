@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the interpreter says of outputs that a call makes and the kernel doesn't fill."""
+"""What nobody writes: the interpreter tells which elements of an output, when it runs; the other
+targets what no statement writes, when they compile."""
 
 from __future__ import annotations
 
 import warnings
 from linecache import getline
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tilewright as tl
 import tilewright.language as T
-from tilewright.errors import KernelError
+from tilewright.errors import Diagnostic, KernelError, load_compiler, warning_text
 
 
 def test_atomics_on_what_nobody_wrote():
@@ -32,11 +34,11 @@ def test_atomics_on_what_nobody_wrote():
         kernel(a, 0)
 
 
-def warned(kernel, *arguments):
+def warned(kernel, *arguments, **choices):
     """What a call gives, and its warnings: the line in this file, and the text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        given = kernel(*arguments)
+        given = kernel(*arguments, **choices)
     lines = [getline(w.filename, w.lineno).strip() for w in caught]
     return given, list(zip(lines, (str(w.message) for w in caught), strict=True))
 
@@ -106,3 +108,104 @@ def test_an_empty_tensor_that_nobody_fills():
     assert [(line, text[: len(message)]) for line, text in found] == [
         ("B = T.empty((N,), T.float32)", message)
     ]
+
+
+@T.prim_func
+def forgetful(
+    A: T.Tensor((16,), "float32"),
+    B: T.Tensor((16,), "float32"),
+    C: T.Tensor((16,), "float32"),
+):
+    with T.Kernel(1):
+        x = T.alloc_shared((2, 8), "float32")
+        y = T.alloc_fragment((16,), "float32")
+        flat = T.reshape(x, (16,))
+        T.copy(A, y)
+        for i in T.Parallel(16):
+            y[i] = y[i] + flat[i]
+        T.copy(flat, y)
+        T.copy(y, B)
+
+
+LINES = Path(__file__).read_text().splitlines()
+X_IS_ALLOCATED = LINES.index('        x = T.alloc_shared((2, 8), "float32")') + 1
+X_IS_READ = (
+    "y[i] = y[i] + flat[i]",
+    "'x' is read here, but no statement writes it: its elements hold what was in memory before; "
+    f"line {X_IS_ALLOCATED}: 'x' was allocated here",
+)
+
+
+def is_given_back(name):
+    what = "is given back, but no statement writes it: it holds what was in memory before"
+    return f'{name}: T.Tensor((16,), "float32"),', f"'{name}' {what}"
+
+
+@pytest.mark.parametrize("times", ["first", "from the cache"])
+def test_what_no_statement_writes_is_told_when_compiling(times):
+    """A result that the kernel only reads is none, either."""
+    _, told = warned(tl.compile, forgetful, out_idx=[1, 2])
+    assert told == [X_IS_READ, is_given_back("C")]
+    _, told = warned(tl.compile, forgetful, out_idx=[0, 1])
+    assert told == [X_IS_READ, is_given_back("A")]
+    _, told = warned(tl.compile, forgetful, out_idx=[1], workspace_idx=[2])
+    assert told == [X_IS_READ]
+    unchecked = {tl.PassConfigKey.TL_DISABLE_BUFFER_INIT_CHECK: True}
+    assert warned(tl.compile, forgetful, out_idx=[1, 2], pass_configs=unchecked)[1] == []
+
+
+def test_results_of_an_eager_kernel_that_no_statement_writes():
+    @tl.jit
+    def eager(A):
+        N = T.const("N")
+        A: T.Tensor[[N], T.float32]
+        B = T.empty((N,), T.float32)
+        C = T.empty((N,), T.float32)
+        with T.Kernel(1):
+            T.copy(A, B)
+        return B, C
+
+    assert [line for line, _ in warned(eager, np.ones(8, "f4"))[1]] == [
+        "C = T.empty((N,), T.float32)"
+    ]
+    assert warned(eager, np.ones(8, "f4"))[1] == []  # once
+
+
+def by_ascend(function):
+    """What compiling says, and which parameters are written; no library is built, in seconds."""
+    import json
+
+    compiler = load_compiler()
+    options = compiler.CompileOptions("ascend", "native", {}, build_library=False)
+    artifact, found = compiler.compile(function.capture().module, options)
+    written = [param["written"] for param in json.loads(artifact.manifest)["params"]]
+    return [Diagnostic.from_native(each) for each in found], written
+
+
+def test_what_no_statement_writes_is_told_on_ascend():
+    found, written = by_ascend(forgetful)
+    assert [(getline(d.place.file, d.place.line).strip(), warning_text(d)) for d in found] == [
+        X_IS_READ
+    ]
+    assert written == [False, True, False]
+
+
+def test_what_may_be_written_is_not_told():
+    """By a function of the user's own, at an address that the kernel chose, by an update."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, is_npu=True, threads=1):
+            T.import_source('extern "C" __aicore__ void fill(__gm__ float*, __ubuf__ float*) {}')
+            x = T.alloc_ub((64,), "float32")
+            y = T.alloc_ub((64,), "float32")
+            z = T.alloc_ub((64,), "float32")
+            T.annotate_address({y: 1024, z: 1024})
+            T.call_extern("handle", "fill", B.access_ptr("w"), x.access_ptr("w"))
+            T.barrier_all()
+            T.copy(x, z)
+            T.barrier_all()
+            T.tile.add(x, y, x)
+
+    found, written = by_ascend(kernel)
+    assert found == [] and written == [False, True]
