@@ -38,18 +38,22 @@ private:
           << (isa<tile::ForOp>(problem.branch) ? "the loop is here" : "the branch is here");
       signalPassFailure();
     }
-    Builder builder(&getContext());
-    for (const ThreadGroups::Branch& branch : groups.branches) {
-      SmallVector<Attribute> sides;
-      if (branch.isKnown)
-        sides = {builder.getDenseI64ArrayAttr(branch.taken),
-                 builder.getDenseI64ArrayAttr(branch.others)};
-      branch.op->setAttr(tile::kThreadGroupsAttr, builder.getArrayAttr(sides));
-    }
+    markThreadGroups(groups);
   }
 };
 
 } // namespace
+
+void markThreadGroups(const ThreadGroups& groups) {
+  for (const ThreadGroups::Branch& branch : groups.branches) {
+    Builder builder(branch.op->getContext());
+    SmallVector<Attribute> sides;
+    if (branch.isKnown)
+      sides = {builder.getDenseI64ArrayAttr(branch.taken),
+               builder.getDenseI64ArrayAttr(branch.others)};
+    scf::IfOp(branch.op)->setAttr(tile::kThreadGroupsAttr, builder.getArrayAttr(sides));
+  }
+}
 
 std::unique_ptr<Pass> createGroupThreads() {
   return std::make_unique<GroupThreads>();

@@ -11,275 +11,180 @@
 ///     tile.fill %acc.1 ..
 ///     scf.if %below { tile.gemm .. %acc } else { tile.gemm .. %acc.1 }
 ///
-/// A fragment lies in its threads' registers: what one group writes there another one can't see. What all
-/// threads write they write in each group. Where more than that happens outside of the groups (all read
-/// what groups have written, say) it stays one fragment, which the groups share: they may each have a part.
-/// It stands behind group-threads, whose marks say who comes where.
-#include "compiler/ir/memory_ops.h"
+/// A fragment lies in its threads' registers: what one group writes there another one can't see. All fragments that
+/// meet in an operation are split by the smallest sets of threads that their uses tell apart (analysis/fragment_sets.h).
+/// What several of these sets do together each does with its own, if it changes nothing else; if not, they must
+/// have the same there. What only lives in a branch is made in it. Where each element is written by one set of threads only, a
+/// fragment stays one, of which each set has a part. The rest is an error.
+/// It stands behind group-threads, whose marks say where groups are.
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/thread_groups.h"
+#include "compiler/passes/analysis/fragment_sets.h"
 #include "compiler/passes/analysis/thread_groups.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/passes/passes.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
 namespace tilewright {
 namespace {
 
-/// Whether two values are sure to be the same: made alike, of the same values, and of no memory.
-bool isSame(Value left, Value right, int depth = 8) {
-  if (left == right)
-    return true;
-  Operation *one = left.getDefiningOp(), *other = right.getDefiningOp();
-  if (!one || !other || depth == 0 || one->getName() != other->getName() ||
-      one->getNumRegions() != 0 || !isMemoryEffectFree(one) ||
-      one->getNumOperands() != other->getNumOperands() ||
-      one->getAttrDictionary() != other->getAttrDictionary() ||
-      cast<OpResult>(left).getResultNumber() != cast<OpResult>(right).getResultNumber())
-    return false;
-  return llvm::all_of(llvm::zip(one->getOperands(), other->getOperands()), [&](auto pair) {
-    return isSame(std::get<0>(pair), std::get<1>(pair), depth - 1);
-  });
-}
-
-/// The threads that come to a place, as far as the branches around it say.
-struct Comers {
-  struct Side {
-    Value condition;
-    bool isElse;
-  };
-  llvm::BitVector known;       ///< those whom no branch with known threads keeps away
-  SmallVector<Side, 2> chosen; ///< of the branches whose threads only the run knows
-
-  bool contains(const Comers& part) const {
-    return !part.known.test(known) && llvm::all_of(chosen, [&](const Side& side) {
-      return part.isAt(side.condition, side.isElse);
-    });
+/// Makes a fragment in the branches that use it, where none of them sees what was there before.
+class FragmentSinker {
+public:
+  FragmentSinker(FragmentUses& uses, size_t fragment)
+      : uses(uses), fragment(fragment), alloc(uses.fragments[fragment]) {
+    for (const FragmentUse& use : uses.uses)
+      if (llvm::is_contained(use.reads, fragment) || llvm::is_contained(use.writes, fragment))
+        own[use.op] = &use;
   }
-  bool isApartFrom(const Comers& other) const {
-    return !known.anyCommon(other.known) || llvm::any_of(chosen, [&](const Side& side) {
-      return other.isAt(side.condition, !side.isElse);
-    });
+
+  /// Whether it did.
+  bool run() {
+    llvm::SetVector<Region*> sides;
+    for (auto [op, use] : own) {
+      Region* side = sideOf(op);
+      if (!side)
+        return false;
+      sides.insert(side);
+    }
+    if (sides.empty() ||
+        llvm::any_of(sides, [&](Region* side) { return visit(side->front()) == Finds::Old; }))
+      return false;
+    for (Region* side : sides)
+      sink(*side);
+    return true;
   }
 
 private:
-  bool isAt(Value condition, bool isElse) const {
-    return llvm::any_of(chosen, [&](const Side& side) {
-      return side.isElse == isElse && isSame(side.condition, condition);
+  enum class Finds { Nothing, New, Old };
+
+  /// The outermost side of a branch of groups that an operation stands in and the fragment doesn't.
+  Region* sideOf(Operation* op) const {
+    Region* side = nullptr;
+    for (Region* region = op->getParentRegion(); region != alloc->getParentRegion();
+         region = region->getParentRegion())
+      if (region->getParentOp()->hasAttr(tile::kThreadGroupsAttr))
+        side = region;
+    return side;
+  }
+
+  /// What the first use finds in the fragment: what was there before, or what is new there.
+  Finds visit(Block& block) {
+    for (Operation& op : block)
+      if (const Finds found = visitOp(op); found != Finds::Nothing)
+        return found;
+    return Finds::Nothing;
+  }
+
+  Finds visitOp(Operation& op) {
+    if (auto use = own.find(&op); use != own.end()) {
+      if (llvm::is_contained(use->second->reads, fragment))
+        return Finds::Old;
+      return uses.overwrites(*use->second, fragment) ? Finds::New : Finds::Nothing;
+    }
+    bool isOld = false, isNew = isa<scf::IfOp>(op) && op.getNumRegions() > 0;
+    for (Region& region : op.getRegions()) {
+      const Finds found = region.empty() ? Finds::Nothing : visit(region.front());
+      isOld |= found == Finds::Old;
+      isNew &= found == Finds::New;
+    }
+    return isOld ? Finds::Old : isNew ? Finds::New : Finds::Nothing;
+  }
+
+  void sink(Region& side) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&side.front());
+    IRMapping inside;
+    builder.clone(*alloc, inside);
+    side.walk([&](Operation* op) {
+      for (OpOperand& operand : op->getOpOperands())
+        if (uses.numberOf(operand.get()) == fragment)
+          operand.set(localOf(operand.get(), side, inside, builder));
     });
   }
+
+  static Value localOf(Value buffer, Region& side, IRMapping& inside, OpBuilder& builder) {
+    if (Value known = inside.lookupOrNull(buffer))
+      return known;
+    if (side.isAncestor(buffer.getParentRegion()))
+      return buffer;
+    auto view = buffer.getDefiningOp<tile::ViewOp>();
+    localOf(view.getSource(), side, inside, builder);
+    return builder.clone(*view, inside)->getResult(0);
+  }
+
+  FragmentUses& uses;
+  size_t fragment;
+  tile::AllocOp alloc;
+  llvm::DenseMap<Operation*, const FragmentUse*> own;
 };
 
-/// One fragment, and what is done with it.
-class Splitter {
+/// Gives each set of threads its own fragments of a family.
+class FragmentSplitter {
 public:
-  Splitter(tile::LaunchOp launch, tile::AllocOp fragment)
-      : launch(launch), fragment(fragment), values{fragment.getBuffer()} {}
+  FragmentSplitter(const FragmentUses& uses, const FragmentFamily& family)
+      : uses(uses), family(family), mappings(family.count) {}
 
   void run() {
-    if (!collect() || !findGroups())
-      return;
-    makeFragments();
-    // Views first: the groups' own ones take their place in what follows.
+    for (size_t fragment : family.fragments) {
+      tile::AllocOp alloc = uses.fragments[fragment];
+      OpBuilder builder(alloc);
+      builder.setInsertionPointAfter(alloc);
+      for (IRMapping& mapping : llvm::drop_begin(mappings))
+        builder.setInsertionPointAfter(builder.clone(*alloc, mapping));
+    }
+    // Views first: the sets' own ones take their place in what follows.
     for (bool isOfViews : {true, false})
-      for (const Use& use : uses)
-        if (isa<tile::ViewOp>(use.op) == isOfViews)
-          rewrite(use);
+      for (auto [use, members] : llvm::zip(family.uses, family.sets))
+        if (isa<tile::ViewOp>(use->op) == isOfViews)
+          rewrite(*use, members);
   }
 
 private:
-  struct Use {
-    Operation* op; ///< a view, an op on tiles, or the outermost parallel loop that it stands in
-    Comers comers;
-  };
-
-  // Who comes where
-
-  Comers comersAt(Operation* op) {
-    Comers comers;
-    comers.known.resize(unsigned(launch.getThreadCount()), true);
-    bool isInnermost = true;
-    for (Operation* outer = op; outer->getParentOp() != launch; outer = outer->getParentOp()) {
-      auto branch = dyn_cast<scf::IfOp>(outer->getParentOp());
-      auto sides = branch ? branch->getAttrOfType<ArrayAttr>(tile::kThreadGroupsAttr) : ArrayAttr();
-      if (!sides)
-        continue;
-      const unsigned number = outer->getParentRegion()->getRegionNumber();
-      if (sides.size() == 2) {
-        if (isInnermost) // it says all that those around it say
-          keep(comers.known, sides[number]);
-        isInnermost = false;
-      } else if (isFixed(branch.getCondition())) {
-        comers.chosen.push_back({branch.getCondition(), number == 1});
-      }
-    }
-    return comers;
-  }
-
-  static void keep(llvm::BitVector& threads, Attribute ranges) {
-    llvm::BitVector kept(threads.size());
-    if (auto ends = dyn_cast<DenseI64ArrayAttr>(ranges))
-      for (int64_t at = 0; at + 1 < ends.size(); at += 2)
-        if (ends[at] >= 0 && ends[at] < ends[at + 1] && ends[at + 1] <= int64_t(kept.size()))
-          kept.set(unsigned(ends[at]), unsigned(ends[at + 1]));
-    threads &= kept;
-  }
-
-  /// Whether it is the same as long as there is the fragment.
-  bool isFixed(Value condition) {
-    for (Operation* loop = condition.getParentRegion()->getParentOp(); loop && loop != launch;
-         loop = loop->getParentOp())
-      if (isa<tile::ForOp, tile::WhileOp>(loop) && !loop->isAncestor(fragment))
-        return false;
-    return true;
-  }
-
-  // Uses
-
-  /// Finds all uses; false where one of them can't be followed.
-  bool collect() {
-    for (size_t at = 0; at < values.size(); ++at)
-      for (Operation* user : values[at].getUsers()) {
-        if (isa<tile::DimOp>(user))
-          continue;
-        if (isa<tile::ViewOp>(user))
-          values.push_back(user->getResult(0));
-        else if (!isa<MemoryEffectOpInterface>(user))
-          return false;
-        addUse(user);
-      }
-    return true;
-  }
-
-  void addUse(Operation* op) {
-    for (Operation* outer = op; outer != launch; outer = outer->getParentOp())
-      if (isa<tile::ParallelOp>(outer))
-        op = outer;
-    if (llvm::none_of(uses, [&](const Use& use) { return use.op == op; }))
-      uses.push_back({op, comersAt(op)});
-  }
-
-  bool isOurs(Value buffer) const {
-    return buffer && rootBuffer(buffer) == values.front();
-  }
-
-  bool writes(Operation* op) const {
-    const WalkResult walked = op->walk([&](Operation* inner) {
-      for (const MemoryEffects::EffectInstance& effect : effectsOf(inner))
-        if (isa<MemoryEffects::Write>(effect.getEffect()) && isOurs(effect.getValue()))
-          return WalkResult::interrupt();
-      return WalkResult::advance();
-    });
-    return walked.wasInterrupted();
-  }
-
-  static SmallVector<MemoryEffects::EffectInstance> effectsOf(Operation* op) {
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    if (auto touching = dyn_cast<MemoryEffectOpInterface>(op))
-      touching.getEffects(effects);
-    return effects;
-  }
-
-  /// Whether nothing but the fragment is changed: then each group may do it with its own.
-  bool isRepeatable(Operation* op) const {
-    if (isa<tile::ViewOp>(op))
-      return true;
-    if (op->getNumResults() != 0)
-      return false;
-    auto isInside = [&](Value buffer) { // memory that is made in the op itself
-      auto made = rootBuffer(buffer).getDefiningOp<tile::AllocOp>();
-      return made && op->isProperAncestor(made);
-    };
-    const WalkResult walked = op->walk([&](Operation* inner) {
-      const bool isKnown = isa<MemoryEffectOpInterface>(inner) ||
-                           inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
-                           inner->hasTrait<OpTrait::IsTerminator>();
-      if (!isKnown)
-        return WalkResult::interrupt();
-      for (const MemoryEffects::EffectInstance& effect : effectsOf(inner)) {
-        const Value buffer = effect.getValue();
-        if (isa<MemoryEffects::Write>(effect.getEffect()) &&
-            !(buffer && (isOurs(buffer) || isInside(buffer))))
-          return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
-    });
-    return !walked.wasInterrupted();
-  }
-
-  // Groups
-
-  /// The smallest sets of threads that use the fragment. False where it is no group's own.
-  bool findGroups() {
-    SmallVector<const Use*> used;
-    for (const Use& use : uses)
-      if (use.comers.known.any())
-        used.push_back(&use);
-    auto isSmallest = [&](const Comers& comers) {
-      return llvm::none_of(used, [&](const Use* other) {
-        return comers.contains(other->comers) && !other->comers.contains(comers);
-      });
-    };
-    for (const Use* use : used)
-      if (isSmallest(use->comers) &&
-          llvm::none_of(groups, [&](const Comers& known) { return known.contains(use->comers); }))
-        groups.push_back(use->comers);
-    // By some of the groups alone: what all write is the same in each.
-    const bool isWritten = llvm::any_of(used, [&](const Use* use) {
-      return writes(use->op) && !llvm::all_of(groups, [&](const Comers& group) {
-               return use->comers.contains(group);
-             });
-    });
-    return isWritten && groups.size() > 1 && llvm::all_of(used, [&](const Use* use) {
-             return llvm::all_of(groups, [&](const Comers& group) {
-               const bool isSame = group.contains(use->comers), holds = use->comers.contains(group);
-               return isSame || use->comers.isApartFrom(group) || (holds && isRepeatable(use->op));
-             });
-           });
-  }
-
-  // Rewriting
-
-  void makeFragments() {
-    OpBuilder builder(fragment);
-    builder.setInsertionPointAfter(fragment);
-    mappings.resize(groups.size());
-    for (IRMapping& mapping : llvm::drop_begin(mappings))
-      builder.clone(*fragment, mapping);
-  }
-
-  void rewrite(const Use& use) {
+  void rewrite(const FragmentUse& use, const llvm::BitVector& members) {
+    if (members.none())
+      return;
     OpBuilder builder(use.op);
     builder.setInsertionPointAfter(use.op);
-    IRMapping* own = nullptr;
-    SmallVector<IRMapping*> others;
-    for (auto [group, mapping] : llvm::zip(groups, mappings))
-      if (use.comers.contains(group))
-        (own ? others.emplace_back() : own) = &mapping;
-    for (IRMapping* mapping : others) {
-      IRMapping local = *mapping; // what a clone holds is its own
-      Operation* made = builder.clone(*use.op, local);
-      for (auto [before, after] : llvm::zip(use.op->getResults(), made->getResults()))
-        mapping->map(before, after);
-    }
-    if (own)
-      use.op->walk([&](Operation* inner) {
-        for (OpOperand& operand : inner->getOpOperands())
-          operand.set(own->lookupOrDefault(operand.get()));
-      });
+    const bool isView = isa<tile::ViewOp>(use.op);
+    const auto first = unsigned(members.find_first());
+    // What has a result, or isn't a store of a nest, is done once: all have the same.
+    const auto elsewhere = storesElsewhere(uses, family, use.op);
+    const bool isChange =
+        llvm::any_of(use.writes, [&](size_t fragment) { return family.has(fragment); });
+    if (isView || (elsewhere && isChange))
+      for (unsigned set : members.set_bits()) {
+        if (set == first)
+          continue;
+        IRMapping local = mappings[set]; // what a clone holds is its own
+        Operation* made = builder.clone(*use.op, local);
+        if (isView)
+          mappings[set].map(use.op->getResult(0), made->getResult(0));
+        else
+          for (Operation* store : *elsewhere)
+            local.lookup(store)->erase();
+      }
+    use.op->walk([&](Operation* inner) {
+      for (OpOperand& operand : inner->getOpOperands())
+        if (const auto fragment = uses.numberOf(operand.get()); fragment && family.has(*fragment))
+          operand.set(
+              mappings[isView || isChange ? first : setFor(members, *fragment)].lookupOrDefault(
+                  operand.get()));
+    });
   }
 
-  tile::LaunchOp launch;
-  tile::AllocOp fragment;
-  SmallVector<Value> values; ///< the fragment and its views
-  SmallVector<Use> uses;
-  SmallVector<Comers> groups;
-  SmallVector<IRMapping> mappings; ///< of each group: from the fragment and its views to its own
+  /// Whose fragment several sets use: one who has written there.
+  unsigned setFor(const llvm::BitVector& members, size_t fragment) const {
+    llvm::BitVector writers = writersOf(family, fragment);
+    writers &= members;
+    return unsigned((writers.any() ? writers : members).find_first());
+  }
+
+  const FragmentUses& uses;
+  const FragmentFamily& family;
+  SmallVector<IRMapping> mappings; ///< of each set: from the fragments and their views to its own
 };
 
 class SplitFragments : public KernelPass<SplitFragments> {
@@ -289,22 +194,42 @@ public:
       "groups of threads that use one fragment get one each";
 
   void runOnOperation() override {
-    for (tile::LaunchOp launch : getOperation().getOps<tile::LaunchOp>()) {
-      if (!hasThreadGroups(launch))
-        continue;
-      SmallVector<tile::AllocOp> fragments;
-      launch.walk([&](tile::AllocOp alloc) {
-        if (alloc.getType().getSpace() == tile::MemorySpace::Fragment &&
-            !alloc->getParentOfType<tile::ParallelOp>())
-          fragments.push_back(alloc);
-      });
-      for (tile::AllocOp fragment : fragments)
-        Splitter(launch, fragment).run();
-    }
+    for (tile::LaunchOp launch : getOperation().getOps<tile::LaunchOp>())
+      for (const FragmentProblem& problem : splitFragments(launch)) {
+        auto error = problem.op->emitError(problem.message);
+        if (problem.other)
+          error.attachNote(problem.other->getLoc()) << problem.note;
+        signalPassFailure();
+      }
   }
 };
 
+/// Whether a fragment is made in branches now.
+bool sinkOne(tile::LaunchOp launch) {
+  FragmentUses uses(launch);
+  for (size_t fragment = 0; fragment < uses.fragments.size(); ++fragment)
+    if (isOfSomeThreads(uses, fragment) && FragmentSinker(uses, fragment).run())
+      return true;
+  return false;
+}
+
 } // namespace
+
+std::vector<FragmentProblem> splitFragments(tile::LaunchOp launch) {
+  std::vector<FragmentProblem> problems;
+  if (!hasThreadGroups(launch))
+    return problems;
+  while (sinkOne(launch)) {
+  }
+  FragmentUses uses(launch);
+  const std::vector<FragmentFamily> families = familiesOf(uses, problems);
+  for (const FragmentFamily& family : families)
+    checkFamily(uses, family, launch, problems);
+  if (problems.empty())
+    for (const FragmentFamily& family : families)
+      FragmentSplitter(uses, family).run();
+  return problems;
+}
 
 std::unique_ptr<Pass> createSplitFragments() {
   return std::make_unique<SplitFragments>();

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from linecache import getline
+
 import numpy as np
 import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import CompileError
 
 N = 64
 
@@ -198,18 +201,259 @@ def test_parts_of_one_fragment(agree):
     agree(parts, [a, np.zeros(N, np.int32)], {1: np.concatenate([a[:32], a[:32] * 2])})
 
 
-def test_all_read_what_both_have_written():
-    """Which of the two would it be? The interpreter tells."""
+def test_what_is_made_of_a_groups_fragment(agree):
+    """What comes of operations of all threads on a group's fragment is each group's own, too."""
 
     @T.prim_func
-    def either(A: T.Tensor((N,), "int32"), B: T.Tensor((N,), "int32")):
+    def met(A: T.Tensor((N,), "int32"), B: T.Tensor((4, N), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own, made = T.alloc_fragment((N,), "int32"), T.alloc_fragment((N,), "int32")
+            total = T.alloc_fragment((1,), "int32")
+            T.copy(A, own)
+            if tx < 32:
+                for i in T.Parallel(N):
+                    own[i] = own[i] * 3
+            T.copy(own, made)
+            for i in T.Parallel(N):
+                made[i] = made[i] + own[N - 1 - i]
+            T.reduce_sum(own, total, dim=0)
+            for i in T.Parallel(N):  # a tensor, too: from what all have
+                own[i] = A[i] - 1
+                B[2, i] = own[i] * 2
+            if tx < 32:
+                T.copy(made, B[0, 0:N])
+                B[3, 0] = total[0]
+            else:
+                T.copy(made, B[1, 0:N])
+                B[3, 1] = total[0]
+
+    a = numbers()
+    expected = np.stack([3 * (a + a[::-1]), a + a[::-1], 2 * (a - 1), a * 0]).astype(np.int32)
+    expected[3, :2] = 3 * a.sum(), a.sum()
+    agree(met, [a, np.zeros((4, N), np.int32)], {1: expected})
+
+
+def test_groups_that_overlap(agree):
+    """Neither is a part of the other: three ranges have one each."""
+
+    @T.prim_func
+    def overlapping(A: T.Tensor((N,), "int32"), B: T.Tensor((3, N), "int32")):
+        with T.Kernel(1, threads=128):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.copy(A, own)
+            if tx < 64:
+                for i in T.Parallel(N):
+                    own[i] = own[i] + 1
+            if tx >= 32 and tx < 96:
+                for i in T.Parallel(N):
+                    own[i] = own[i] * 10
+            if tx < 32:
+                T.copy(own, B[0, 0:N])
+            elif tx < 64:
+                T.copy(own, B[1, 0:N])
+            elif tx < 96:
+                T.copy(own, B[2, 0:N])
+
+    a = numbers()
+    expected = np.stack([a + 1, (a + 1) * 10, a * 10]).astype(np.int32)
+    agree(overlapping, [a, np.zeros((3, N), np.int32)], {1: expected})
+
+
+@pytest.mark.parametrize("limit", [0, 32, 50, 96])
+def test_one_condition_in_other_words(agree, limit):
+    @T.prim_func
+    def sides(A: T.Tensor((N,), "int32"), B: T.Tensor((2, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=96):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.copy(A, own)
+            if tx < n:
+                T.fill(own, 7)
+            for _ in T.serial(2):
+                if n > tx:
+                    for i in T.Parallel(N):
+                        own[i] = own[i] + 1
+            if tx >= n:
+                T.copy(own, B[0, 0:N])
+            if n > tx:
+                T.copy(own, B[1, 0:N])
+
+    a = numbers()
+    expected = np.stack([a * (limit < 96), np.full(N, 9 * (limit > 0))]).astype(np.int32)
+    agree(sides, [a, np.zeros((2, N), np.int32), limit], {1: expected})
+
+
+def test_other_threads_in_other_turns(agree):
+    """What lives in the branch is of those who take it."""
+
+    @T.prim_func
+    def turns(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            seen = T.view(own, (8, 8))
+            for k in T.serial(4):
+                if tx // 32 == k % 2:
+                    T.copy(A[k, 0:N], own)
+                    for i, j in T.Parallel(8, 8):
+                        seen[i, j] = seen[i, j] + k
+                    T.copy(own, B[k, 0:N])
+
+    a = numbers(4 * N).reshape(4, N)
+    agree(turns, [a, np.zeros_like(a)], {1: a + np.arange(4, dtype=np.int32)[:, None]})
+
+
+def refused(kernel, message, line, note=None):
+    """Both targets refuse it, at the line with this text, and with a note at that one."""
+    for target in ("cpu", "reference"):
+        with pytest.raises(CompileError) as caught:
+            compiled = tilewright.compile(kernel, target=target)
+            compiled(*[np.zeros((4, N), np.int32)] * 2, 5)
+        [found] = caught.value.diagnostics
+        assert found.message == message
+        assert line in getline(found.place.file, found.place.line)
+        places = [getline(one.place.file, one.place.line) for one in found.notes]
+        assert len(places) == (note is not None)
+        assert note is None or note in places[0]
+
+
+APART = (
+    "the threads that do this together don't have the same in fragment 'own': it lies in their "
+    "registers, and groups of them wrote their own; do it in each group's branch, or hand it over "
+    "in a tile of T.alloc_shared"
+)
+
+
+def test_all_read_what_both_have_written():
+    """Which of the two would it be?"""
+
+    @T.prim_func
+    def either(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
         with T.Kernel(1, threads=64):
             own = T.alloc_fragment((N,), "int32")
             if T.get_thread_binding() < 32:
-                T.copy(A, own)
+                T.copy(A[0, 0:N], own)
             else:
                 T.fill(own, 2)
-            T.copy(own, B)
+            T.copy(own, B[0, 0:N])
 
-    with pytest.raises(RuntimeError, match=r"two threads of the block, .* of 'own', and one of"):
-        tilewright.compile(either, target="reference")(numbers(), np.zeros(N, np.int32))
+    refused(either, APART, "T.copy(own, B[0, 0:N])", note="T.copy(A[0, 0:N], own)")
+
+
+def test_all_read_in_the_next_turn():
+    """The first turn is fine; a variable that is read twice may have changed."""
+
+    @T.prim_func
+    def later(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.fill(own, 2)
+            for k in T.serial(2):
+                B[k, tx] = own[0]
+                if tx < n:
+                    T.copy(A[k, 0:N], own)
+
+    @T.prim_func
+    def changing(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            limit = T.alloc_var("int32", init=n)
+            T.fill(own, 2)
+            if tx < limit:
+                T.copy(A[0, 0:N], own)
+            limit = limit + 1
+            if tx < limit:
+                T.copy(own, B[0, 0:N])
+
+    refused(later, APART, "B[k, tx] = own[0]", note="T.copy(A[k, 0:N], own)")
+    refused(changing, APART, "T.copy(own, B[0, 0:N])", note="T.copy(A[0, 0:N], own)")
+
+
+def test_numbers_kept_by_others_in_each_turn():
+    @T.prim_func
+    def kept(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.fill(own, 0)
+            for k in T.serial(4):
+                if tx // 32 == k % 2:
+                    for i in T.Parallel(N):
+                        own[i] = own[i] + A[k, i]
+            if tx < 32:
+                T.copy(own, B[0, 0:N])
+
+    message = (
+        "other threads come here in other turns of the loop, but fragment 'own' keeps what each of "
+        "them wrote, which is not supported; let the condition be the same in all turns, or take "
+        "T.alloc_shared"
+    )
+    refused(kept, message, "for i in T.Parallel(N):", note="if tx // 32 == k % 2:")
+
+
+def test_what_can_not_be_done_in_each_group():
+    @T.prim_func
+    def atomic(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.fill(own, 0)
+            for i in T.Parallel(N):
+                own[i] = A[0, i]
+                T.atomic_add(B[0, i], 1)
+            if tx < 32:
+                T.fill(own, 1)
+            else:
+                T.copy(own, B[1, 0:N])
+
+    @T.prim_func
+    def each(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.fill(own, 0)
+            own[3] = tx
+            T.copy(own, B[0, 0:N])
+
+    message = (
+        "this changes fragment 'own', of which groups of threads have one each, and other memory, "
+        "too, which is not supported; make two of it: one that changes the fragment, and one that "
+        "changes the rest"
+    )
+    refused(atomic, message, "for i in T.Parallel(N):")
+    message = (
+        "each thread writes what is its own to fragment 'own', which threads also use together; "
+        "take T.alloc_local for what a thread has for itself, or T.alloc_shared for what it hands "
+        "over"
+    )
+    refused(each, message, "own[3] = tx")
+
+
+def test_too_many_groups():
+    @T.prim_func
+    def many(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.fill(own, 0)
+            if tx < n:
+                T.fill(own, 1)
+            if tx < n + 1:
+                T.fill(own, 2)
+            if tx < n * 2:
+                T.fill(own, 3)
+            if tx == n:
+                T.fill(own, 4)
+            if tx < n - 1:
+                T.copy(own, B[0, 0:N])
+
+    message = (
+        "more than 32 groups of threads, or 4 conditions that only the run knows, have fragment "
+        "'own' each for themselves, which is not supported; take a fragment for each group, or "
+        "T.alloc_shared"
+    )
+    refused(many, message, "own = T.alloc_fragment")

@@ -85,6 +85,9 @@ private:
   ThreadIndices indices;
 };
 
+/// Marks the branches that groups take (group_threads.cpp).
+void markThreadGroups(const ThreadGroups& groups);
+
 /// What each thread adds is added for each of them (repeat_atomics.cpp).
 void repeatAtomics(tile::LaunchOp launch);
 

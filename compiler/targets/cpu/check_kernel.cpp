@@ -4,6 +4,7 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/tile.h"
+#include "compiler/passes/analysis/fragment_sets.h"
 #include "compiler/passes/analysis/thread_groups.h"
 #include "compiler/targets/cpu/external_symbols.h"
 
@@ -137,6 +138,15 @@ std::string refuseOp(Operation* op, const llvm::StringSet<>& own) {
 
 } // namespace
 
+static void checkFragments(tile::LaunchOp launch, std::vector<Diagnostic>& found) {
+  for (const FragmentProblem& problem : splitFragments(launch)) {
+    Diagnostic made{Severity::Unsupported, placeOf(problem.op->getLoc()), problem.message, {}};
+    if (problem.other)
+      made.notes.push_back({placeOf(problem.other->getLoc()), problem.note});
+    found.push_back(std::move(made));
+  }
+}
+
 /// What groups of threads can't do, as the passes will find it.
 static void checkThreadGroups(func::FuncOp kernel, std::vector<Diagnostic>& found) {
   if (llvm::none_of(kernel.getOps<tile::LaunchOp>(), hasThreadGroups))
@@ -146,8 +156,14 @@ static void checkThreadGroups(func::FuncOp kernel, std::vector<Diagnostic>& foun
     if (!hasThreadGroups(launch))
       continue;
     std::vector<ThreadGroups::Problem> problems = joinBarriers(launch);
-    if (problems.empty())
-      problems = ThreadGroups(launch).problems;
+    if (problems.empty()) {
+      const ThreadGroups groups(launch);
+      problems = groups.problems;
+      if (problems.empty()) {
+        markThreadGroups(groups);
+        checkFragments(launch, found);
+      }
+    }
     for (const ThreadGroups::Problem& problem : problems)
       found.push_back(
           {Severity::Unsupported,
