@@ -78,9 +78,16 @@ class ControlFlow(ExpressionEvaluator):
         return frame
 
     def leave_frame(
-        self, frame: Frame, others: Sequence[dict[str, Binding | Escaped]] = ()
+        self,
+        frame: Frame,
+        others: Sequence[dict[str, Binding | Escaped]] = (),
+        hidden: Sequence[str] = (),
     ) -> None:
+        """`hidden` names mean behind the frame what they did before."""
         made = self.scope.restore()
+        for name in hidden:
+            if isinstance(self.scope.names.get(name), Binding):
+                made.pop(name, None)
         self.tracer.frames.remove(frame)
         self.scope.leave(frame, [*others, made])
 
@@ -181,15 +188,18 @@ class ControlFlow(ExpressionEvaluator):
     def _run_time_loop(self, node: ast.For, loop: Loop) -> None:
         names = _target_names(node.target)
         variables = loop.enter(self.tracer, names)
+        launch = self.tracer.launch
+        hidden = names if launch is not None and launch.attributes.get("npu") else []
         frame = self.enter_frame(f"the {loop.kind} loop", node, is_loop=True)
         try:
+            self.scope.hide(hidden)
             is_one = len(variables) == 1 and not isinstance(node.target, (ast.Tuple, ast.List))
             self.unpack(node.target, variables[0] if is_one else tuple(variables))
             self._loop_body(node.body, run_time=True)
         finally:
             self.mark(node)
             loop.leave(self.tracer)
-            self.leave_frame(frame)
+            self.leave_frame(frame, hidden=hidden)
 
     def _loop_body(self, body: Sequence[ast.stmt], run_time: bool) -> Signal | None:
         self._loops.append((run_time, len(self.tracer.frames)))

@@ -116,6 +116,14 @@ class Scope:
 
     # Frames: what a loop or branch changed ends with it ---------------------------------------
 
+    def hide(self, names: list[str]) -> None:
+        """Variables of a loop of an NPU's kernel hide what had their names, as in TVMScript: it is
+        not they that the name means behind the loop."""
+        for name in names:
+            if isinstance(previous := self.names.get(name), Binding):
+                self._saved[-1].setdefault(name, previous)
+                del self.names[name]
+
     def save(self) -> None:
         self._saved.append({})
 

@@ -355,6 +355,24 @@ def test_local_arrays_on_an_npu() -> None:
     np.testing.assert_array_equal(c, [3, 6])
 
 
+def test_a_loop_hides_a_name() -> None:
+    """Behind the loop the name means what it did before, also in a loop around both."""
+
+    @T.prim_func
+    def main(C: T.Tensor((2, 4), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            row = vid
+            for k in T.serial(3):
+                C[row, 3] = k
+                for row in range(2):  # noqa: PLW2901
+                    C[vid, row] = row + 10
+                C[row, 2] = k + 20
+
+    c = np.zeros((2, 4), np.int32)
+    interpret(main, c)
+    np.testing.assert_array_equal(c, [[10, 11, 22, 2], [10, 11, 22, 2]])
+
+
 def test_a_domain_has_extents() -> None:
     @T.prim_func
     def main(C: T.Tensor((2,), "int32")):  # type: ignore[no-untyped-def]
