@@ -79,6 +79,46 @@ for form, wanted in {
         )
 
 
+def stored_by_cube(dtype: str, is_automatic: bool) -> Any:  # noqa: ANN401
+    """The cube core's scope stores its tile element by element: a copy, which rounds."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((ROWS, INNER), "float16"),
+        B: T.Tensor((INNER, COLUMNS), "float16"),
+        C: T.Tensor((2, ROWS - 8, COLUMNS), dtype),
+    ):
+        with T.Kernel((ROWS // BLOCK) * (COLUMNS // BLOCK), is_npu=True) as (cid, vid):
+            m = cid // (COLUMNS // BLOCK) * BLOCK
+            n = cid % (COLUMNS // BLOCK) * BLOCK
+            a = T.alloc_L1((BLOCK, INNER), "float16")
+            b = T.alloc_L1((INNER, BLOCK), "float16")
+            c = T.alloc_L0C((BLOCK, BLOCK), "float32")
+            with T.Scope("C"):
+                T.copy(A[m, 0], a)
+                T.copy(B[0, n], b)
+                if not is_automatic:
+                    T.barrier_all()
+                T.gemm_v0(a, b, c, init=True)
+                if not is_automatic:
+                    T.barrier_all()
+                for i, j in T.Parallel(BLOCK, BLOCK):
+                    C[1, m + i, j + n] = c[i, j]
+
+    return main
+
+
+for dtype, is_automatic in (("float16", True), ("float32", True), ("float32", False)):
+    stored = np.zeros((2, ROWS - 8, COLUMNS), dtype)
+    GROUP.add(
+        f"stored by the cube core as {dtype}{'' if is_automatic else ', flags by hand'}",
+        stored_by_cube(dtype, is_automatic),
+        [left, right, stored],
+        np.stack([stored[0].astype(np.float64), product[: ROWS - 8]]),
+        configs=AUTOMATIC if is_automatic else {},
+    )
+
+
 def rescaled(form: str, on_chip: str) -> Any:  # noqa: ANN401
     """A nest changes the result within the loop of the gemm, or behind it in a loop around both."""
 

@@ -40,7 +40,7 @@ std::unique_ptr<mlir::Pass> createPlainUpdates(bool waits);
 std::unique_ptr<mlir::Pass> createPairWorkspaces();
 std::unique_ptr<mlir::Pass> createMarkOnce();
 std::unique_ptr<mlir::Pass> createGuardOnce();
-std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip);
+std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip, bool stages);
 std::unique_ptr<mlir::Pass> createFoldClears();
 std::unique_ptr<mlir::Pass> createStructureExits();
 std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits);

@@ -38,8 +38,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
     passes.push_back(createMarkStatements());
   passes.push_back(createPlainUpdates(!automation.flags));
   passes.push_back(createMarkOnce());
-  if (automation.flags)
-    passes.push_back(createStageGlobalTiles(*session.chip));
+  passes.push_back(createStageGlobalTiles(*session.chip, automation.flags));
   passes.push_back(createMarkInBounds());
   if (automation.crossFlags)
     passes.push_back(createPairWorkspaces());

@@ -18,7 +18,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createPlainUpdates(true); });
   mlir::registerPass(createMarkOnce);
   mlir::registerPass(createGuardOnce);
-  mlir::registerPass([&chip] { return createStageGlobalTiles(chip); });
+  mlir::registerPass([&chip] { return createStageGlobalTiles(chip, true); });
   mlir::registerPass([] { return createExpandGemms(true); });
   mlir::registerPass([] { return createExpandCopies(true); });
   mlir::registerPass(createExpandReductions);

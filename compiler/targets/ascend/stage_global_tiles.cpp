@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-/// StageGlobalTiles: a nest that reads or writes rectangles of global memory works on tiles in UB
-/// instead, which copies fill and empty.
+/// StageGlobalTiles: a nest that reads or writes rectangles of global memory
+/// works on tiles in UB instead, which copies fill and empty.
 ///
-///     tile.parallel (%i, %j) in [16, 64] {              %t = tile.alloc "C_tile" : !tile.buffer<16x64xf32, UB>
-///       %v = tile.load %x[%i, %j]                ->     tile.parallel (%i, %j) in [16, 64] {
-///       tile.store %v, %C[%row + %i, %j]                  ... tile.store %v, %t[%i, %j]
+///     tile.parallel (%i, %j) in [16, 64] {              %t = tile.alloc
+///     "C_tile" : !tile.buffer<16x64xf32, UB>
+///       %v = tile.load %x[%i, %j]                ->     tile.parallel (%i, %j)
+///       in [16, 64] { tile.store %v, %C[%row + %i, %j]                  ...
+///       tile.store %v, %t[%i, %j]
 ///     }                                                 }
-///                                                       tile.copy %t to %C[%row, 0] [16, 64]
+///                                                       tile.copy %t to
+///                                                       %C[%row, 0] [16, 64]
 ///
 /// An atomic add of an element for each iteration becomes one of a tile.
 ///
-/// It stands before what places buffers and shares work, so that the tiles are like any others, and
-/// only where the compiler orders instructions. A nest whose tiles are large, or that picks
-/// elements by indices of another kind, stays as it is.
+/// In a scope of the cube core, which has no single elements of L0C, a nest
+/// that only stores those of a gemm's tile is a copy of it:
+///
+///     tile.parallel (%i, %j) in [16, 64] {              tile.copy %c[0, 0]
+///     [16, 64] to %C[%row, 0] [16, 64]
+///       %v = tile.load %c[%i, %j]                ->
+///       tile.store %v, %C[%row + %i, %j]
+///     }
+///
+/// It stands before what places buffers and shares work, so that the tiles are
+/// like any others, and with `stages` only, where the compiler orders
+/// instructions. A nest whose tiles are large, or that picks elements by
+/// indices of another kind, stays as it is.
 #include "compiler/chips/ascend_chip.h"
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
@@ -37,8 +50,8 @@ using namespace mlir;
 using tile::BufferType;
 using tile::MemorySpace;
 
-/// An index: the nest's variable with this number, if any, plus a value that is the same in all
-/// iterations (null: 0).
+/// An index: the nest's variable with this number, if any, plus a value that is
+/// the same in all iterations (null: 0).
 struct Term {
   std::optional<size_t> variable;
   Value base;
@@ -75,6 +88,17 @@ public:
   NestStager(tile::ParallelOp nest, int64_t mostBytes)
       : nest(nest), last(nest), mostBytes(mostBytes), builder(nest.getLoc(), nest) {}
 
+  /// The nest as one copy of a gemm's tile to a tensor, if it is that.
+  void runAsCopy() {
+    const std::optional<SmallVector<int64_t>> known = getConstantIntValues(nest.getMixedExtents());
+    if (!known || !collectCopy())
+      return undo();
+    extents = *known;
+    const OneAccess &load = accesses[0], &store = accesses[1];
+    tile::CopyOp::create(builder, regionOf(load), regionOf(store));
+    nest.erase();
+  }
+
   void run() {
     const std::optional<SmallVector<int64_t>> known = getConstantIntValues(nest.getMixedExtents());
     if (!known || !collect())
@@ -93,6 +117,55 @@ private:
         op->erase();
   }
 
+  /// The load of a tile in L0C and the store to a tensor, if nothing else
+  /// happens and all variables go through both in one order.
+  bool collectCopy() {
+    tile::LoadOp load;
+    tile::StoreOp store;
+    for (Operation& op : nest.getBodyBlock()->without_terminator()) {
+      if (auto each = dyn_cast<tile::LoadOp>(op); each && !load)
+        load = each;
+      else if (auto each = dyn_cast<tile::StoreOp>(op); each && !store)
+        store = each;
+      else if (op.getNumRegions() != 0 || !isPure(&op))
+        return false;
+    }
+    if (!load || !store || load.getBuffer().getType().getSpace() != MemorySpace::L0C ||
+        !store.getBuffer().getType().isGlobal() || store.getBuffer().getType().getStrided())
+      return false;
+    // The DMA rounds as a conversion does.
+    auto narrowed = store.getValue().getDefiningOp<arith::TruncFOp>();
+    if ((narrowed ? narrowed.getIn() : store.getValue()) != load.getValue())
+      return false;
+    return addAccess(load, load.getBuffer(), load.getIndices()) &&
+           addAccess(store, store.getBuffer(), store.getIndices()) &&
+           llvm::all_of(accesses, [&](const OneAccess& access) {
+             const SmallVector<size_t> variables = access.variables();
+             return variables.size() == nestRank() && llvm::is_sorted(variables);
+           });
+  }
+
+  bool addAccess(Operation* op, Value buffer, ValueRange indices) {
+    OneAccess access{op, buffer, {}};
+    for (Value index : indices) {
+      const std::optional<Term> term = termOf(index);
+      if (!term)
+        return false;
+      access.terms.push_back(*term);
+    }
+    accesses.push_back(access);
+    return true;
+  }
+
+  tile::BufferRegion regionOf(const OneAccess& access) {
+    tile::BufferRegion region{access.buffer, {}, {}};
+    for (const Term& term : access.terms) {
+      region.offsets.push_back(term.base ? OpFoldResult(term.base) : builder.getIndexAttr(0));
+      region.extents.push_back(builder.getIndexAttr(term.variable ? extents[*term.variable] : 1));
+    }
+    return region;
+  }
+
   bool collect() {
     for (Operation& op : nest.getBodyBlock()->without_terminator()) {
       auto load = dyn_cast<tile::LoadOp>(op);
@@ -109,15 +182,12 @@ private:
       const auto type = cast<BufferType>(buffer.getType());
       if (!type.isGlobal())
         continue;
-      OneAccess access{&op, buffer, {}};
-      for (Value index : load    ? load.getIndices()
-                         : store ? store.getIndices()
-                                 : atomic.getIndices()) {
-        const std::optional<Term> term = termOf(index);
-        if (!term)
-          return false;
-        access.terms.push_back(*term);
-      }
+      if (!addAccess(&op, buffer,
+                     load    ? load.getIndices()
+                     : store ? store.getIndices()
+                             : atomic.getIndices()))
+        return false;
+      const OneAccess access = accesses.pop_back_val();
       const SmallVector<size_t> variables = access.variables();
       const bool isSorted = std::adjacent_find(variables.begin(), variables.end(),
                                                std::greater_equal<>()) == variables.end();
@@ -165,7 +235,8 @@ private:
     return term;
   }
 
-  /// The value as it is known before the nest; null if it depends on the iteration.
+  /// The value as it is known before the nest; null if it depends on the
+  /// iteration.
   Value uniform(Value value) {
     if (!nest.getBody().isAncestor(value.getParentRegion()))
       return value;
@@ -184,7 +255,8 @@ private:
     return outside.lookup(value);
   }
 
-  /// Loads move before the nest, stores behind it: no load may need what the nest stores.
+  /// Loads move before the nest, stores behind it: no load may need what the
+  /// nest stores.
   bool mayMove() {
     for (const OneAccess& store : accesses)
       for (const OneAccess& other : accesses)
@@ -216,14 +288,10 @@ private:
 
   void stage(const OneAccess& access) {
     builder.setInsertionPoint(nest);
-    tile::BufferRegion region{access.buffer, {}, {}};
+    const tile::BufferRegion region = regionOf(access);
     SmallVector<Value> indices;
-    for (const Term& term : access.terms) {
-      region.offsets.push_back(term.base ? OpFoldResult(term.base) : builder.getIndexAttr(0));
-      region.extents.push_back(builder.getIndexAttr(term.variable ? extents[*term.variable] : 1));
-      if (term.variable)
-        indices.push_back(nest.getInductionVars()[*term.variable]);
-    }
+    for (size_t variable : access.variables())
+      indices.push_back(nest.getInductionVars()[variable]);
     const auto type = cast<BufferType>(access.buffer.getType());
     Value tile = tile::AllocOp::create(
         builder, BufferType::get(shapeOf(access), type.getElementType(), MemorySpace::UB),
@@ -252,7 +320,8 @@ private:
   }
 
   tile::ParallelOp nest;
-  Operation* last; ///< of the nest and what has been put behind it, in the order of the stores
+  Operation* last; ///< of the nest and what has been put behind it, in the
+                   ///< order of the stores
   int64_t mostBytes;
   ImplicitLocOpBuilder builder;
   IRMapping outside;
@@ -267,28 +336,30 @@ public:
   static constexpr llvm::StringLiteral kDescription =
       "nests work on tiles in UB instead of global memory";
 
-  explicit StageGlobalTiles(int64_t mostBytes) : mostBytes(mostBytes) {}
+  StageGlobalTiles(int64_t mostBytes, bool stages) : mostBytes(mostBytes), stages(stages) {}
 
   void runOnOperation() override {
     SmallVector<tile::ParallelOp> nests;
-    getOperation().walk([&](tile::ParallelOp nest) {
+    getOperation().walk([&](tile::ParallelOp nest) { nests.push_back(nest); });
+    for (tile::ParallelOp nest : nests) {
       auto scope = nest->getParentOfType<ScopeOp>();
-      if (!scope || scope.getAgent() == Agent::Vector)
-        nests.push_back(nest);
-    });
-    for (tile::ParallelOp nest : nests)
-      NestStager(nest, mostBytes).run();
+      if (scope && scope.getAgent() == Agent::Cube)
+        NestStager(nest, mostBytes).runAsCopy();
+      else if (stages)
+        NestStager(nest, mostBytes).run();
+    }
   }
 
 private:
   int64_t mostBytes;
+  bool stages;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createStageGlobalTiles(const chips::AscendChip& chip) {
+std::unique_ptr<Pass> createStageGlobalTiles(const chips::AscendChip& chip, bool stages) {
   // Other tiles need room, too.
-  return std::make_unique<StageGlobalTiles>(capacityOf(chip, MemorySpace::UB) / 4);
+  return std::make_unique<StageGlobalTiles>(capacityOf(chip, MemorySpace::UB) / 4, stages);
 }
 
 } // namespace tilewright::ascend

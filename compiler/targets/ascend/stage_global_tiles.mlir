@@ -78,3 +78,41 @@ func.func @in_order(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32, g
   }
   return
 }
+
+// -----
+// The cube core has no elements of L0C: what only stores a gemm's tile is a copy, which rounds.
+// CHECK-LABEL: func.func @product
+func.func @product(%C: !tile.buffer<1x100x64xf16, global> {tile.name = "C"}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" : !tile.buffer<16x64xf32, L0C>
+    ascend.scope cube {
+      // CHECK: %[[ROW:.*]] = arith.muli
+      // CHECK: tile.copy %{{.*}} : !tile.buffer<16x64xf32, L0C> to %{{.*}}[0, %[[ROW]], 0] [1, 16, 64]
+      // CHECK-NOT: tile.parallel
+      tile.parallel (%i, %j) in [16, 64] {
+        %v = tile.load %c[%i, %j] : !tile.buffer<16x64xf32, L0C>
+        %h = arith.truncf %v : f32 to f16
+        %first = arith.muli %cid, %c16 : index
+        %row = arith.addi %first, %i : index
+        tile.store %h, %C[%c0, %row, %j] : !tile.buffer<1x100x64xf16, global>
+      }
+      // What is computed with is no copy, nor is a transposed one.
+      // CHECK: tile.parallel
+      tile.parallel (%i, %j) in [16, 64] {
+        %v = tile.load %c[%i, %j] : !tile.buffer<16x64xf32, L0C>
+        %s = arith.addf %v, %v : f32
+        %h = arith.truncf %s : f32 to f16
+        tile.store %h, %C[%c0, %i, %j] : !tile.buffer<1x100x64xf16, global>
+      }
+      // CHECK: tile.parallel
+      tile.parallel (%i, %j) in [16, 16] {
+        %v = tile.load %c[%i, %j] : !tile.buffer<16x64xf32, L0C>
+        %h = arith.truncf %v : f32 to f16
+        tile.store %h, %C[%c0, %j, %i] : !tile.buffer<1x100x64xf16, global>
+      }
+    }
+  }
+  return
+}
