@@ -89,7 +89,8 @@ ELSEWHERE = {
     "jit.kernel": "kernel",
     "transform": "options",
     "transform.pass_config": "options",
-    "language.tir": "language",
+    **dict.fromkeys(("language.common", "language.tir"), "language"),
+    **dict.fromkeys(("language.tir.ir", "language.tir.op"), "language"),
     "language.kernel": "language.launch",
     "ir": "tileop",
     "tvm.tir": "tir",
@@ -100,6 +101,7 @@ ELSEWHERE = {
     "backend.target": "options",
     "contrib.nvcc": "nvcc",
     "tvm.target": "tvm",
+    "tvm.testing": "testing",
     "quantize.lop3": "quantize",
     "quantize.mxfp": "quantize",
     "quantize.quantization": "quantize",
@@ -128,6 +130,11 @@ ELSEWHERE = {
     "carver.template": "carver",
     **{dialect: "dialects" for dialect in ("cpu", "cuda", "rocm", "metal", "webgpu")},
     **{f"{name}.language": "language" for name in ("cpu", "cuda", "rocm", "metal", "webgpu")},
+    **{
+        f"cuda.language.{name}": "language"
+        for name in ("cluster", "intrinsics", "pdl", "random", "tir", "warpgroup")
+    },
+    "layout.layout": "layout",
 }
 
 #: What CMake builds: `from tilewright import _runtime` comes here first.

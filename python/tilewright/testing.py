@@ -30,6 +30,49 @@ def set_random_seed(seed: int = 42) -> None:
         sys.modules["torch"].manual_seed(seed)
 
 
+def assert_allclose(
+    actual: Any,
+    desired: Any,
+    rtol: float = 1e-7,
+    atol: float = 1e-7,
+    verbose: bool = True,
+    err_msg: str = "",
+) -> None:
+    """Raises AssertionError where elements of arrays or tensors differ, or their shapes."""
+    import numpy
+
+    arrays = [a.detach().cpu().numpy() if hasattr(a, "detach") else a for a in (actual, desired)]
+    actual, desired = (numpy.asanyarray(a) for a in arrays)
+    numpy.testing.assert_allclose(actual.shape, desired.shape)
+    numpy.testing.assert_allclose(
+        actual, desired, rtol=rtol, atol=atol, err_msg=err_msg, verbose=verbose
+    )
+
+
+def parameter(*values: Any, ids: Any = None, by_dict: dict[str, Any] | None = None) -> Any:
+    """A fixture of pytest, with each value in turn; `by_dict` gives names to the values."""
+    import copy
+
+    import pytest
+
+    if by_dict is not None:
+        ids, values = list(by_dict), tuple(by_dict.values())
+
+    @pytest.fixture(params=values, ids=ids)
+    def value(request: Any) -> Any:
+        return copy.deepcopy(request.param)
+
+    return value
+
+
+def fixture(function: Any = None, *, cache_return_value: bool = False) -> Any:
+    """A fixture of pytest; with `cache_return_value` it is made once."""
+    import pytest
+
+    make = pytest.fixture(scope="session" if cache_return_value else "function")
+    return make if function is None else make(function)
+
+
 def torch_assert_close(
     tensor_a: Any,
     tensor_b: Any,
@@ -85,22 +128,71 @@ def _unconditional(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-requires_cuda = requires_rocm = requires_metal = requires_llvm = _unconditional
+requires_cuda = requires_rocm = requires_metal = requires_llvm = requires_gpu = _unconditional
 
 
-def requires_cuda_compute_version(*version: int, **more: int) -> Callable[..., Any]:
-    """Skips tests that need more than the compute capability 8.0 that the device map shows."""
+def requires_package(*names: str) -> Callable[..., Any]:
+    """Skips tests where one of these packages isn't installed."""
+    import importlib.util
+
     import pytest
 
-    reason = "needs instructions of a newer GPU"
-    return pytest.mark.skipif(version > (8, 0), reason=reason)
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
 
 
-requires_cuda_compute_version_ge = requires_cuda_compute_version
+#: The compute capability that the device map shows.
+_CAPABILITY = (8, 0)
 
 
-def requires_cuda_compute_version_lt(*version: int, **more: int) -> Callable[..., Any]:
-    """Skips tests of older GPUs than the compute capability 8.0 that the device map shows."""
+def _requires(holds: bool) -> Callable[..., Any]:
     import pytest
 
-    return pytest.mark.skipif(version <= (8, 0), reason="is for an older GPU")
+    return pytest.mark.skipif(not holds, reason="is for another compute capability than 8.0")
+
+
+def requires_cuda_compute_version(
+    major_version: int, minor_version: int = 0, mode: str = "ge"
+) -> Callable[..., Any]:
+    """Skips tests whose compute capability isn't the device map's, 8.0. `mode` is how that must
+    compare: ge, gt, le, lt or eq."""
+    import operator
+
+    if mode not in ("ge", "gt", "le", "lt", "eq"):
+        raise ValueError(f"a mode is ge, gt, le, lt or eq, not {mode!r}")
+    return _requires(getattr(operator, mode)(_CAPABILITY, (major_version, minor_version)))
+
+
+def requires_cuda_compute_version_ge(
+    major_version: int, minor_version: int = 0
+) -> Callable[..., Any]:
+    """Skips tests of newer GPUs."""
+    return requires_cuda_compute_version(major_version, minor_version, "ge")
+
+
+def requires_cuda_compute_version_gt(
+    major_version: int, minor_version: int = 0
+) -> Callable[..., Any]:
+    """Skips tests of newer GPUs, and of this one."""
+    return requires_cuda_compute_version(major_version, minor_version, "gt")
+
+
+def requires_cuda_compute_version_eq(
+    major_version: int, minor_version: int = 0
+) -> Callable[..., Any]:
+    """Skips tests of other GPUs."""
+    return requires_cuda_compute_version(major_version, minor_version, "eq")
+
+
+def requires_cuda_compute_version_le(
+    major_version: int, minor_version: int = 0
+) -> Callable[..., Any]:
+    """Skips tests of older GPUs."""
+    return requires_cuda_compute_version(major_version, minor_version, "le")
+
+
+def requires_cuda_compute_version_lt(
+    major_version: int, minor_version: int = 0
+) -> Callable[..., Any]:
+    """Skips tests of older GPUs, and of this one."""
+    return requires_cuda_compute_version(major_version, minor_version, "lt")
