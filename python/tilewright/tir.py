@@ -11,12 +11,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from .language import math_ops
+from .language.annotations import Var
 from .language.math_ops import And, Or, cast, logical_not
 from .language.values import BufferRef as Buffer
 from .language.values import Element as BufferLoad
 from .language.values import Expr as PrimExpr
 from .language.values import RegionRef as BufferRegion
-from .language.values import Traced as Var
 
 if TYPE_CHECKING:
     from typing import Any

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 
 
@@ -75,3 +77,35 @@ def test_repeated_places():
     assert layout.repeat(0, 3).get_input_shape() == [12, 8]
     with pytest.raises(ValueError, match="a layout of 2 dims can't be repeated 2 times on 2"):
         layout.repeat(2, 2)
+
+
+def test_fragments_of_partial_results(agree, random):
+    """How many threads share an element says nothing here; the sums are those of the reducer."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((32, 8), "float32"), B: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=128):
+            acc = T.alloc_reducer((32,), "float32", op="sum")
+            T.annotate_layout(
+                {
+                    acc: T.PartialFragment(
+                        (32,), forward_thread_fn=lambda i, copy: (i % 16) * 8 + copy, replicate=8
+                    )
+                }
+            )
+            T.reducer_init(acc)
+            for i, k in T.Parallel(32, 8):
+                T.reducer_update(acc[i], A[i, k])
+            T.finalize_reducer(acc)
+            T.copy(acc, B)
+
+    a = random.standard_normal((32, 8)).astype(np.float32)
+    agree(kernel, [a, np.zeros(32, np.float32)], {1: a.sum(1, dtype=np.float64).astype(np.float32)})
+    wide = tilewright.layout.make_fully_replicated_partial_fragment([64], 128)
+    assert (wide.combine_size, wide.get_thread_size()) == (128, 128) and wide(9) == [9]
+    parts = T.PartialFragment((4,), lambda i, copy: (copy, i), replicate=4, combine=2)
+    assert (parts.replicate_size, parts.combine_size) == (4, 2)
+    with pytest.raises(
+        ValueError, match="combine of T.PartialFragment must divide replicate, 4, b"
+    ):
+        T.PartialFragment((4,), lambda i, copy: (copy, i), replicate=4, combine=3)

@@ -41,6 +41,27 @@ def test_names_of_tvm(agree, floats):
     agree(kernel, [a, np.zeros(8, np.float32)], {1: expected})
 
 
+def test_variables(agree, floats):
+    """Of TVM's class are symbols and values that only the kernel knows."""
+    from tilewright import tir
+
+    n = T.Var("n", "int32")
+
+    def rows(count):
+        return T.StridedTensor((4, 8), (count, 1), "float32") if isinstance(count, T.Var) else None
+
+    @T.prim_func
+    def kernel(A: rows(n), B: T.Tensor((4, 8), "float32")):
+        with T.Kernel(4, threads=8) as bx:
+            if isinstance(bx, tir.Var):
+                T.copy(A[bx, :], B[bx, :])
+
+    assert T.Var is tir.Var and isinstance(T.dynamic("m"), T.Var)
+    assert not isinstance(8, T.Var) and rows(8) is None
+    a = floats(4, 12)[:, :8]
+    agree(kernel, [a, np.zeros((4, 8), np.float32)], {1: np.ascontiguousarray(a)})
+
+
 def test_reduction_over_threads(agree, floats):
     """The end of published GEMV kernels: 4 columns, 6 threads for each."""
 

@@ -114,13 +114,17 @@ def _refuse_host_tensors(kernel: JITKernel, args: tuple[Any, ...], named: dict[s
 
 
 def _marked_call(call: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel's outputs are on the device of its inputs. `call` may be one that measures."""
+    """A kernel's outputs are on the device of its inputs; without any tensor, on the one that is
+    mapped. `call` may be one that measures."""
 
     def marked(self: JITKernel, *args: Any, **keywords: Any) -> Any:
-        device = any_mapped((*args, *keywords.values()))
+        given = (*args, *keywords.values())
+        device = any_mapped(given)
         if device == "npu":
             _refuse_host_tensors(self, args, keywords)
         result = call(self, *args, **keywords)
+        if not any(isinstance(value, torch.Tensor) for value in given):
+            device = "npu" if self.target == "ascend" else "cuda"
         return mark(result, device) if result is not None and device else result
 
     return marked

@@ -8,6 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import tilewright  # noqa: E402
+import tilewright.language as T  # noqa: E402
 from tilewright import device_map  # noqa: E402
 from tilewright.errors import TilewrightError  # noqa: E402
 
@@ -39,6 +41,25 @@ def test_moving(mapped):
     assert not device.to("cpu").is_cuda
     assert device.to(torch.float16).is_cuda
     assert device.cuda() is device
+
+
+def test_outputs_of_kernels(mapped):
+    """They are where the inputs are; those of kernels without any, on the device."""
+
+    @T.prim_func
+    def fill(Out: T.Tensor((8,), "int8")):
+        with T.Kernel(1, threads=32):
+            T.fill(Out, -7)
+
+    @T.prim_func
+    def copy(A: T.Tensor((8,), "int8"), B: T.Tensor((8,), "int8")):
+        with T.Kernel(1, threads=32):
+            T.copy(A, B)
+
+    made = tilewright.compile(fill, out_idx=[0])()
+    torch.testing.assert_close(made, torch.full((8,), -7, dtype=torch.int8, device="cuda"))
+    kernel = tilewright.compile(copy, out_idx=[1])
+    assert kernel(made).is_cuda and not kernel(made.cpu()).is_cuda
 
 
 def test_results_stay_on_the_device(mapped):

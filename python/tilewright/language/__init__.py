@@ -35,6 +35,7 @@ from .annotations import (
     SharedBuffer,
     StridedTensor,
     Tensor,
+    Var,
     const,
     dyn,
     dynamic,
@@ -101,6 +102,7 @@ from .launch import (
 from .layouts import (
     Fragment,
     Layout,
+    PartialFragment,
     get_mma_micro_size,
     get_swizzle_layout,
     make_mma_swizzle_layout,

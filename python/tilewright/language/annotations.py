@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .dtypes import is_dtype, to_dtype
-from .values import LanguageError, Symbol
+from .values import LanguageError, Symbol, Traced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,6 +171,21 @@ def dynamic(name: str, dtype: Any = "int32") -> Any:
 
 
 symbolic = dynamic
+
+
+class _Variables(type):
+    """Values of no known number, whatever class they are of."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, (Symbol, Traced))
+
+    def __call__(cls, name: str = "v", dtype: Any = "int32", span: object = None) -> Symbol:
+        return Symbol(name, str(to_dtype(dtype)))
+
+
+class Var(metaclass=_Variables):
+    """TVM's class of variables: `T.Var("n", "int32")` is `T.dynamic("n")`, and
+    `isinstance(n, T.Var)` asks whether n is a number that isn't known yet."""
 
 
 class _DynamicNames:

@@ -190,6 +190,28 @@ class Fragment(Layout):
         return self
 
 
+class PartialFragment(Fragment):
+    """A fragment of partial results, for a `T.alloc_reducer`: `combine` copies of an element (by
+    default all of them) are parts of its result, which T.finalize_reducer puts together."""
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        forward_fn: Callable[..., Any] | None = None,
+        forward_thread_fn: Callable[..., Any] | None = None,
+        replicate: int = 1,
+        forward_index_fn: Callable[..., Any] | None = None,
+        combine: int | None = None,
+    ) -> None:
+        super().__init__(shape, forward_fn, forward_thread_fn, replicate, forward_index_fn)
+        self.combine_size = replicate if combine is None else combine
+        if self.combine_size < 1 or replicate % self.combine_size:
+            raise ValueError(
+                f"combine of T.PartialFragment must divide replicate, {replicate}, "
+                f"but it is {combine}"
+            )
+
+
 def _coordinates(number: int, shape: Sequence[int]) -> tuple[int, ...]:
     found: list[int] = []
     for extent in reversed(shape):
@@ -320,6 +342,17 @@ def make_fully_replicated_layout_fragment(buffer: Any, threads: int) -> Fragment
     if threads == 1:
         return Fragment(shape, lambda *i: (0, linear(*i)[0]))
     return Fragment(shape, lambda *i: (i[-1], linear(*i[:-1])[0]), replicate=threads)
+
+
+def make_fully_replicated_partial_fragment(shape: Any, threads: int) -> PartialFragment:
+    """Every thread holds a part of each element of the tile."""
+    whole = make_fully_replicated_layout_fragment(shape, threads)
+    return PartialFragment(
+        whole.shape,
+        forward_thread_fn=lambda *at: at[-1] if threads > 1 else 0,
+        replicate=threads,
+        forward_index_fn=lambda *at: whole(*at),
+    )
 
 
 def make_cutlass_metadata_layout(buffer: Any, *args: Any, **keywords: Any) -> Layout:
