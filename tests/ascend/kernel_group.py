@@ -8,11 +8,12 @@ with what NumPy gives in float64.
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import tempfile
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,9 @@ class Case:
 class KernelGroup:
     """Add cases when the module is loaded; `check` one by name in a test."""
 
-    def __init__(self) -> None:
+    def __init__(self, configs: dict[Any, Any] | None = None, *, tolerance: float = 1e-4) -> None:
+        self.configs = AUTOMATIC if configs is None else configs
+        self.tolerance = tolerance
         self.cases: dict[str, Case] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -105,13 +108,30 @@ class KernelGroup:
         arguments: Sequence[Array | float],
         expected: Array | dict[int, Array],
         *,
-        configs: dict[Any, Any] = AUTOMATIC,
-        rtol: float = 1e-4,
-        atol: float = 1e-4,
+        configs: dict[Any, Any] | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
     ) -> None:
         """`expected` is that of the last argument, or by the arguments' numbers."""
         results = expected if isinstance(expected, dict) else {len(arguments) - 1: expected}
-        self.cases[name] = Case(kernel, configs, list(arguments), results, rtol, atol)
+        chosen = self.configs if configs is None else configs
+        relative, absolute = (self.tolerance if each is None else each for each in (rtol, atol))
+        self.cases[name] = Case(kernel, chosen, list(arguments), results, relative, absolute)
+
+    def each(self, **values: Sequence[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Adds what a function gives for all combinations of these values of its parameters: a
+        kernel, its arguments, what is expected and, if not the group's, its pass configs."""
+
+        def add_all(make: Callable[..., Any]) -> Callable[..., Any]:
+            for chosen in itertools.product(*values.values()):
+                name = " ".join([make.__name__, *map(str, chosen)])
+                assert name not in self.cases
+                made = make(**dict(zip(values, chosen, strict=True)))
+                kernel, arguments, expected, *configs = made
+                self.add(name, kernel, arguments, expected, configs=configs[0] if configs else None)
+            return make
+
+        return add_all
 
     def add_faulty(
         self,

@@ -300,7 +300,8 @@ for kernel, on, missing in SWITCHES:
     switches = (*on, *missing)
     arguments = ARGUMENTS.get(kernel.__name__, ONES)
     configs = dict.fromkeys(switches, True)
-    GROUP.add(mended(kernel, switches), kernel, arguments, {}, configs=configs)
+    if mended(kernel, switches) not in GROUP.cases:
+        GROUP.add(mended(kernel, switches), kernel, arguments, {}, configs=configs)
 
 
 @pytest.mark.parametrize(("kernel", "on", "missing"), SWITCHES)

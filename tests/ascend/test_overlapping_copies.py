@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
@@ -22,6 +23,7 @@ AUTOMATIC = {
     Keys.TL_ASCEND_AUTO_CV_COMBINE: True,
     Keys.TL_ASCEND_AUTO_CV_SYNC: True,
 }
+GROUP = KernelGroup(AUTOMATIC, tolerance=0)
 ROWS = 32
 ARRAY_TYPES = {"bfloat16": ml_dtypes.bfloat16}
 
@@ -34,20 +36,8 @@ def numbers(columns: int, dtype: str) -> Array:
     )
 
 
-def check(function: Any, wanted: Array, *arguments: Any, by_hand: bool = False) -> None:
-    for target in ("interpreter", "ascend"):
-        result = np.zeros_like(wanted)
-        if target == "ascend":
-            configs = {} if by_hand else AUTOMATIC
-            tilewright.compile(function, target=target, pass_configs=configs)(*arguments, result)
-        else:
-            interpret(function, *arguments, result)
-        np.testing.assert_array_equal(result, wanted)
-
-
-@pytest.mark.parametrize("columns", [32, 20, 13])
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "int8"])
-def test_rows(dtype: str, columns: int) -> None:
+@GROUP.each(dtype=["float32", "float16", "bfloat16", "int32", "int8"], columns=[32, 20, 13])
+def rows_of_a_tile(dtype: str, columns: int) -> Any:  # noqa: ANN401
     """Forth, back, to themselves, and to where they touch."""
 
     @T.prim_func
@@ -69,12 +59,13 @@ def test_rows(dtype: str, columns: int) -> None:
     for turn, (first, second) in enumerate([(0, 4), (4, 0), (3, 3), (8, 16)]):
         moved = wanted[turn, first : first + 8].copy()
         wanted[turn:, second : second + 8] = moved
-    check(main, wanted, source)
+    return main, [source, np.zeros_like(wanted)], wanted.astype(np.float64)
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 8), (8, 0), (0, 16)])
-@pytest.mark.parametrize("dtype", ["float32", "int32"])
-def test_columns(dtype: str, first: int, second: int) -> None:
+@GROUP.each(dtype=["float32", "int32"], places=[(0, 8), (8, 0), (0, 16)])
+def columns_of_a_tile(dtype: str, places: tuple[int, int]) -> Any:  # noqa: ANN401
+    first, second = places
+
     @T.prim_func
     def main(A: T.Tensor((ROWS, 40), dtype), C: T.Tensor((ROWS, 40), dtype)):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -86,13 +77,19 @@ def test_columns(dtype: str, first: int, second: int) -> None:
     source = numbers(40, dtype)
     wanted = source.copy()
     wanted[:, second : second + 19] = source[:, first : first + 19]
-    check(main, wanted, source)
+    return main, [source, np.zeros_like(wanted)], wanted.astype(np.float64)
 
 
-@pytest.mark.parametrize("columns", [32, 20])
-@pytest.mark.parametrize("by_hand", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_places_that_are_known_at_run_time(dtype: str, by_hand: bool, columns: int) -> None:
+def moved_in_turns(dtype: str, columns: int, first: int, second: int) -> Array:
+    wanted = numbers(columns, dtype)
+    for turn in range(3):
+        part = wanted[first + turn : first + turn + 8].copy()
+        wanted[second + turn : second + turn + 8] = part
+    return wanted
+
+
+@GROUP.each(dtype=["float32", "int8"], by_hand=[False, True], columns=[32, 20])
+def places_that_are_known_at_run_time(dtype: str, by_hand: bool, columns: int) -> Any:  # noqa: ANN401
     """In a loop, whose turns need what those before have moved."""
 
     @T.prim_func
@@ -112,17 +109,25 @@ def test_places_that_are_known_at_run_time(dtype: str, by_hand: bool, columns: i
                     T.barrier_all()
                 T.copy(x, C)
 
-    source = numbers(columns, dtype)
-    for first, second in ((0, 5), (7, 2), (4, 4), (1, 20)):
-        wanted = source.copy()
-        for turn in range(3):
-            part = wanted[first + turn : first + turn + 8].copy()
-            wanted[second + turn : second + turn + 8] = part
-        check(main, wanted, source, first, second, by_hand=by_hand)
+    arguments = [numbers(columns, dtype), 0, 5, np.zeros((ROWS, columns), dtype)]
+    return main, arguments, moved_in_turns(dtype, columns, 0, 5), {} if by_hand else AUTOMATIC
 
 
+@pytest.mark.parametrize("columns", [32, 20])
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_views(by_hand: bool) -> None:
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_other_places(dtype: str, by_hand: bool, columns: int) -> None:
+    name = f"places_that_are_known_at_run_time {dtype} {by_hand} {columns}"
+    for places in ((7, 2), (4, 4), (1, 20)):
+        given = [numbers(columns, dtype), *places, np.zeros((ROWS, columns), dtype)]
+        wanted = moved_in_turns(dtype, columns, *places)
+        np.testing.assert_array_equal(GROUP.run(name, *given)[-1], wanted)
+        interpret(GROUP.cases[name].kernel, *given)
+        np.testing.assert_array_equal(given[-1], wanted)
+
+
+@GROUP.each(by_hand=[False, True])
+def views_of_a_tile(by_hand: bool) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((ROWS, 32), "float32"), C: T.Tensor((2, ROWS, 32), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -145,11 +150,17 @@ def test_views(by_hand: bool) -> None:
     first.reshape(-1)[64:576] = source.reshape(-1)[:512]
     second = first.copy()
     second[4:20] = first[8:24]
-    check(main, np.stack([first, second]), source, by_hand=by_hand)
+    wanted = np.stack([first, second])
+    return (
+        main,
+        [source, np.zeros_like(wanted)],
+        wanted.astype(np.float64),
+        {} if by_hand else AUTOMATIC,
+    )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32"])
-def test_a_view_of_another_dtype(dtype: str) -> None:
+@GROUP.each(dtype=["float32", "int32"])
+def a_view_of_another_dtype(dtype: str) -> Any:  # noqa: ANN401
     """Of as many bits, all of it stays where it is."""
 
     @T.prim_func
@@ -166,11 +177,11 @@ def test_a_view_of_another_dtype(dtype: str) -> None:
     source = numbers(32, dtype)
     wanted = source.astype(np.int32)
     wanted[:8] = np.ascontiguousarray(wanted[:8]).view(np.int16)[:, :32]
-    check(main, wanted, source)
+    return main, [source, np.zeros_like(wanted)], wanted.astype(np.float64)
 
 
-@pytest.mark.parametrize("side", [16, 12])
-def test_a_transposed_copy(side: int) -> None:
+@GROUP.each(side=[16, 12])
+def a_transposed_copy(side: int) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((side, side), "float32"), C: T.Tensor((side, side), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -180,11 +191,12 @@ def test_a_transposed_copy(side: int) -> None:
             T.copy(x, C)
 
     source = numbers(side, "float32")[:side]
-    check(main, source.T.copy(), source)
+    wanted = source.T.copy()
+    return main, [source, np.zeros_like(wanted)], wanted.astype(np.float64)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_columns_of_one_number_and_several_dims(dtype: str) -> None:
+@GROUP.each(dtype=["float32", "int8"])
+def columns_of_one_number_and_several_dims(dtype: str) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((4, 8, 20), dtype), C: T.Tensor((4, 8, 20), dtype)):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -198,10 +210,11 @@ def test_columns_of_one_number_and_several_dims(dtype: str) -> None:
     wanted = source.copy()
     wanted[1:4, 2:6] = source[0:3, 1:5]
     wanted[0, 2:8, 0] = wanted[0, 0:6, 0].copy()
-    check(main, wanted, source)
+    return main, [source, np.zeros_like(wanted)], wanted.astype(np.float64)
 
 
-def test_parts_that_are_apart_need_no_tile_between() -> None:
+@GROUP.each()
+def parts_that_are_apart_need_no_tile_between() -> Any:  # noqa: ANN401
     """All of UB but what a tile between would take is the kernel's own."""
 
     @T.prim_func
@@ -219,10 +232,11 @@ def test_parts_that_are_apart_need_no_tile_between() -> None:
     wanted[188:] = source[:188]
     wanted[:188, :64] = wanted[:188, 64:]
     wanted[95:185] = wanted[5:95].copy()
-    check(main, wanted, source, 5)
+    return main, [source, 5, np.zeros_like(wanted)], wanted.astype(np.float64)
 
 
-def test_parts_of_a_product_and_of_its_operand() -> None:
+@GROUP.each()
+def parts_of_a_product_and_of_its_operand() -> Any:  # noqa: ANN401
     @T.prim_func
     def main(  # type: ignore[no-untyped-def]
         A: T.Tensor((ROWS, 32), "float16"),
@@ -245,11 +259,11 @@ def test_parts_of_a_product_and_of_its_operand() -> None:
     moved[4:12] = left[0:8]
     wanted = moved.astype(np.float32) @ right.astype(np.float32)
     wanted[8:24] = wanted[0:16].copy()
-    check(main, wanted, left, right)
+    return main, [left, right, np.zeros_like(wanted)], wanted.astype(np.float64)
 
 
-@pytest.mark.parametrize("clear", [True, False])
-def test_a_reduction_into_a_part_of_what_it_reads(clear: bool) -> None:
+@GROUP.each(clear=[True, False])
+def a_reduction_into_a_part_of_what_it_reads(clear: bool) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((ROWS, 32), "float32"), C: T.Tensor((ROWS, 32), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -263,4 +277,10 @@ def test_a_reduction_into_a_part_of_what_it_reads(clear: bool) -> None:
     wanted = source.copy()
     wanted[4] = source[:8].sum(0) + (0 if clear else source[4])
     wanted[16] = np.maximum(source[8:16].max(0), 0 if clear else source[16])
-    check(main, wanted, source)
+    return main, [source, np.zeros_like(wanted)], wanted.astype(np.float64)
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_overlapping_copies(name: str) -> None:
+    """The host and the interpreter."""
+    GROUP.check(name)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
@@ -18,6 +19,7 @@ AUTOMATIC = {
     tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
     tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_SYNC: True,
 }
+GROUP = KernelGroup(tolerance=0)
 
 
 def test_vector_tiles() -> None:
@@ -186,26 +188,47 @@ def loading(part: Any, threads: int) -> Any:
     return main
 
 
-@pytest.mark.parametrize("configs", [AUTOMATIC, {}])
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(
-    ("first", "rows", "columns"), [(0, 10, 32), (3, 16, 20), (35, 10, 32), (5, 9, 13), (2, 16, 32)]
-)
-def test_static_and_other_extents_mean_the_same(
-    first: int, rows: int, columns: int, threads: int, configs: dict[Any, bool]
-) -> None:
-    """Behind the last row of the tensor, too, the tile is padded."""
-    a = np.arange(ROWS * COLUMNS).reshape(ROWS, COLUMNS).astype(np.float32)
-    part = (slice(first, first + rows), slice(8, 8 + columns))
+EXTENTS = [(0, 10, 32), (3, 16, 20), (35, 10, 32), (5, 9, 13), (2, 16, 32)]
+LOADED = np.arange(ROWS * COLUMNS).reshape(ROWS, COLUMNS).astype(np.float32)
+
+
+def part_of(first: int, rows: int, columns: int) -> tuple[slice, slice]:
+    return slice(first, first + rows), slice(8, 8 + columns)
+
+
+def padded(*extents: int) -> Any:  # noqa: ANN401
+    """Behind the last row of the tensor, too."""
     wanted = np.full((16, 32), 7, np.float32)
-    there = a[part]
+    there = LOADED[part_of(*extents)]
     wanted[: there.shape[0], : there.shape[1]] = there
-    for kernel in (loading(part, threads), loading(None, threads)):
-        for run in (tilewright.compile(kernel, target="ascend", pass_configs=configs), None):
-            c = np.zeros((16, 32), np.float32)
-            arguments = (a, first, rows, columns, c)
-            run(*arguments) if run else interpret(kernel, *arguments)
-            np.testing.assert_array_equal(c, wanted)
+    return wanted
+
+
+def loads(*extents: int) -> list[Any]:
+    return [LOADED, *extents, np.zeros((16, 32), np.float32)]
+
+
+@GROUP.each(extents=EXTENTS, threads=[1, 2], automatic=[True, False])
+def known_extents(extents: tuple[int, int, int], threads: int, automatic: bool) -> Any:  # noqa: ANN401
+    kernel = loading(part_of(*extents), threads)
+    return kernel, loads(*extents), padded(*extents), AUTOMATIC if automatic else {}
+
+
+@GROUP.each(threads=[1, 2], automatic=[True, False])
+def other_extents(threads: int, automatic: bool) -> Any:  # noqa: ANN401
+    first = EXTENTS[0]
+    return loading(None, threads), loads(*first), padded(*first), AUTOMATIC if automatic else {}
+
+
+@pytest.mark.parametrize("automatic", [True, False])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_other_extents_mean_the_same(threads: int, automatic: bool) -> None:
+    name = f"other_extents {threads} {automatic}"
+    for extents in EXTENTS[1:]:
+        same = loads(*extents)
+        interpret(GROUP.cases[name].kernel, *same)
+        for made in (GROUP.run(name, *loads(*extents)), same):
+            np.testing.assert_array_equal(made[-1], padded(*extents))
 
 
 def test_loads_of_fewer_rows_than_a_product_has() -> None:
@@ -272,23 +295,33 @@ def rows_of(first: int, rows: int, is_known: bool, form: str) -> Any:
     return main
 
 
-@pytest.mark.parametrize("form", ["whole tile", "part of the tile", "sums"])
-@pytest.mark.parametrize("is_known", [True, False])
-@pytest.mark.parametrize(("first", "rows"), [(5, 1), (49, 1), (5, 3)])
-def test_single_rows_are_parts_like_any(first: int, rows: int, is_known: bool, form: str) -> None:
-    if form == "part of the tile" and is_known and rows > 1:
-        return  # refused: the extents differ
-    kernel = rows_of(first, rows, is_known, form)
+#: Of rows: the first, and how many; whether that is known; where they go. A known number that isn't
+#: the tile's is refused where a part of the tile is named.
+ROWS_OF = [
+    (first, rows, is_known, form)
+    for first, rows in ((5, 1), (49, 1), (5, 3))
+    for is_known in (True, False)
+    for form in ("whole tile", "part of the tile", "sums")
+    if form != "part of the tile" or not is_known or rows == 1
+]
+
+
+@GROUP.each(case=ROWS_OF)
+def single_rows_are_parts_like_any(case: tuple[int, int, bool, str]) -> Any:  # noqa: ANN401
+    first, rows, _, form = case
     a = np.arange(3 * 50 * 32).reshape(3, 50, 32).astype(np.float32)
-    padded = np.full((16, 32), 7, np.float32)
-    padded[:rows] = a[2, first : first + rows]
+    tile = np.full((16, 32), 7, np.float32)
+    tile[:rows] = a[2, first : first + rows]
     stored = np.ones_like(a)
-    stored[2, first : first + rows] = padded[:rows] + (form == "sums")
-    for run in (tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC), None):
-        p, c = np.zeros((16, 32), np.float32), np.ones_like(a)
-        run(a, rows, p, c) if run else interpret(kernel, a, rows, p, c)
-        np.testing.assert_array_equal(p, padded)
-        np.testing.assert_array_equal(c, stored)
+    stored[2, first : first + rows] = tile[:rows] + (form == "sums")
+    arguments = [a, rows, np.zeros((16, 32), np.float32), np.ones_like(a)]
+    return rows_of(*case), arguments, {2: tile, 3: stored}
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_parts_and_larger_tiles(name: str) -> None:
+    """The host and the interpreter."""
+    GROUP.check(name)
 
 
 @pytest.mark.parametrize("target", ["whole", "rows"])

@@ -9,17 +9,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
-import tilewright
 import tilewright.language as T
-from tilewright.testing import interpret
 
-AUTOMATIC = {
-    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
-    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
-    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
-    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_SYNC: True,
-}
+GROUP = KernelGroup(tolerance=0)
 SIDE = 64
 FORMS = {
     # name: what the vector cores write, how often something comes from UB to L1
@@ -110,39 +104,44 @@ def product(form: str, a: Any, b: Any) -> Any:  # noqa: ANN401
     return a[rows, columns] @ b[: columns.stop - columns.start]
 
 
-LAUNCHES = [{"threads": 128}, {"is_npu": True}, {"is_npu": True, "threads": 2}]
+LAUNCHES: dict[str, dict[str, Any]] = {
+    "gpu": {"threads": 128},
+    "npu": {"is_npu": True},
+    "npu2": {"is_npu": True, "threads": 2},
+}
 
 
-@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
-@pytest.mark.parametrize("launch", LAUNCHES, ids=["gpu", "npu", "npu2"])
-@pytest.mark.parametrize("form", FORMS)
-def test_parts(form: str, launch: dict[str, Any]) -> None:
-    main = kernel(form, "float16", launch)
+@GROUP.each(form=[*FORMS], launch=[*LAUNCHES])
+def parts(form: str, launch: str) -> Any:  # noqa: ANN401
     rng = np.random.default_rng(5)
     a, b = (rng.integers(-3, 4, (SIDE, SIDE)).astype(np.float16) for _ in range(2))
     expected = product(form, a.astype(np.float64), b.astype(np.float64))
-    result, same = (np.zeros((SIDE, SIDE), np.float32) for _ in range(2))
-    made = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
-    made(a, b, 1, result)
-    interpret(main, a, b, 1, same)
-    height, width = expected.shape
-    np.testing.assert_array_equal(result[:height, :width], expected)
-    np.testing.assert_array_equal(same, result)
-    copies = re.findall(r"copyUbToGm", made.get_kernel_source())
-    assert len(copies) == FORMS[form][1]
+    wanted = np.zeros((SIDE, SIDE))
+    wanted[: expected.shape[0], : expected.shape[1]] = expected
+    result = np.zeros((SIDE, SIDE), np.float32)
+    return kernel(form, "float16", LAUNCHES[launch]), [a, b, 1, result], wanted
 
 
-@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
-@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
-def test_other_types(dtype: str) -> None:
-    main = kernel("columns", dtype, {"threads": 128})
+@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize("form", FORMS)
+def test_parts(form: str, launch: str) -> None:
+    made = GROUP.check(f"parts {form} {launch}")
+    assert len(re.findall(r"copyUbToGm", made.ascendc)) == FORMS[form][1]
+
+
+@GROUP.each(dtype=["int8", "bfloat16"])
+def other_types(dtype: str) -> Any:  # noqa: ANN401
     number = np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
     rng = np.random.default_rng(6)
     a, b = (rng.integers(-3, 4, (SIDE, SIDE)).astype(number) for _ in range(2))
     expected = product("columns", a.astype(np.float64), b.astype(np.float64))
     result = np.zeros((SIDE, SIDE), np.int32 if dtype == "int8" else np.float32)
-    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, b, 1, result)
-    np.testing.assert_array_equal(result, expected)
+    return kernel("columns", dtype, {"threads": 128}), [a, b, 1, result], expected
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+def test_other_types(dtype: str) -> None:
+    GROUP.check(f"other_types {dtype}")
 
 
 @T.prim_func
@@ -165,9 +164,13 @@ def column(  # type: ignore[no-untyped-def]
         T.copy(c, C)
 
 
-def test_a_column_comes_as_one() -> None:
+@GROUP.each()
+def a_column() -> Any:  # noqa: ANN401
     a = (np.arange(18) - 5).reshape(18, 1).astype(np.float16)
     b = (np.arange(16) % 5 - 2).reshape(1, 16).astype(np.float16)
-    made = np.zeros((18, 16), np.float32)
-    tilewright.compile(column, target="ascend", pass_configs=AUTOMATIC)(a, b, made)
-    np.testing.assert_array_equal(made, a.astype(np.float64) @ b.astype(np.float64))
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    return column, [a, b, np.zeros((18, 16), np.float32)], wanted
+
+
+def test_a_column_comes_as_one() -> None:
+    GROUP.check("a_column")

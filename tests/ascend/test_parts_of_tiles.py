@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
@@ -20,26 +21,23 @@ AUTOMATIC = {
     tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
     tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
 }
+GROUP = KernelGroup(AUTOMATIC, tolerance=0)
 M, N = 6, 14
 ROWS = 4
 
 
-def on_host(function: Any, source: Array) -> Array:
-    """C, of which each element was 7 in UB before the kernel wrote a part."""
-    result = np.zeros((M, N), np.float32)
-    tilewright.compile(function, target="ascend", pass_configs=AUTOMATIC)(source, result)
-    return result
+ZEROS = np.zeros((M, N), np.float32)
 
 
 def expected(part: Array | float, columns: int) -> Array:
+    """C, of which each element was 7 in UB before the kernel wrote a part."""
     result = np.full((M, N), 7, np.float32)
     result[:ROWS, :columns] = part
     return result
 
 
-@pytest.mark.parametrize("columns", [1, 8, 10, 13, 14])
-@pytest.mark.parametrize("dtype", ["int32", "float32"])
-def test_copy_within_ub(columns: int, dtype: str) -> None:
+@GROUP.each(columns=[1, 8, 10, 13, 14], dtype=["int32", "float32"])
+def copies_within_ub(columns: int, dtype: str) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((M, N), dtype), C: T.Tensor((M, N), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -51,11 +49,11 @@ def test_copy_within_ub(columns: int, dtype: str) -> None:
             T.copy(c, C)
 
     source = np.arange(M * N).reshape(M, N).astype(dtype)
-    np.testing.assert_array_equal(on_host(main, source), expected(source[:ROWS, :columns], columns))
+    return main, [source, ZEROS], expected(source[:ROWS, :columns], columns)
 
 
-@pytest.mark.parametrize("columns", [1, 8, 10, 13, 14])
-def test_fill(columns: int) -> None:
+@GROUP.each(columns=[1, 8, 10, 13, 14])
+def fills(columns: int) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((M, N), "float32"), C: T.Tensor((M, N), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -65,11 +63,11 @@ def test_fill(columns: int) -> None:
             T.copy(c, C)
 
     source = np.zeros((M, N), np.float32)
-    np.testing.assert_array_equal(on_host(main, source), expected(3.0, columns))
+    return main, [source, ZEROS], expected(3.0, columns)
 
 
-@pytest.mark.parametrize("columns", [1, 8, 10, 13, 14])
-def test_load(columns: int) -> None:
+@GROUP.each(columns=[1, 8, 10, 13, 14])
+def loads(columns: int) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((M, N), "float32"), C: T.Tensor((M, N), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -79,11 +77,11 @@ def test_load(columns: int) -> None:
             T.copy(c, C)
 
     source = np.arange(M * N).reshape(M, N).astype(np.float32)
-    np.testing.assert_array_equal(on_host(main, source), expected(source[:ROWS, :columns], columns))
+    return main, [source, ZEROS], expected(source[:ROWS, :columns], columns)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_load_of_a_column(dtype: str) -> None:
+@GROUP.each(dtype=["float32", "float16"])
+def loads_of_a_column(dtype: str) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((M, 1), dtype), C: T.Tensor((M, N), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -93,12 +91,11 @@ def test_load_of_a_column(dtype: str) -> None:
             T.copy(c, C)
 
     source = np.arange(M).reshape(M, 1).astype(dtype)
-    np.testing.assert_array_equal(on_host(main, source), expected(source[:ROWS], 1))
+    return main, [source, ZEROS], expected(source[:ROWS], 1)
 
 
-@pytest.mark.parametrize("columns", [0, 1, 8, 10, 13, 14])
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_load_of_columns_that_are_counted_at_run_time(columns: int, dtype: str) -> None:
+@GROUP.each(dtype=["float32", "float16"])
+def loads_of_counted_columns(dtype: str) -> Any:  # noqa: ANN401
     """Also where the tile converts what it loads."""
 
     @T.prim_func
@@ -112,14 +109,19 @@ def test_load_of_columns_that_are_counted_at_run_time(columns: int, dtype: str) 
             T.copy(c, C)
 
     source = np.arange(M * N).reshape(M, N).astype(dtype)
-    result = np.zeros((M, N), np.float32)
-    compiled = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
-    compiled(source, result, columns)
+    return main, [source, ZEROS, 10], {1: expected(source[:ROWS, :10], 10)}
+
+
+@pytest.mark.parametrize("columns", [0, 1, 8, 13, 14])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_load_of_columns_that_are_counted_at_run_time(columns: int, dtype: str) -> None:
+    source = np.arange(M * N).reshape(M, N).astype(dtype)
+    _, result, _ = GROUP.run(f"loads_of_counted_columns {dtype}", source, ZEROS, columns)
     np.testing.assert_array_equal(result, expected(source[:ROWS, :columns], columns))
 
 
-@pytest.mark.parametrize("rows", [0, 1, 4])
-def test_stores_and_fills_that_are_counted_at_run_time(rows: int) -> None:
+@GROUP.each(rows=[0, 1, 4])
+def counted_stores_and_fills(rows: int) -> Any:  # noqa: ANN401
     @T.prim_func
     def main(  # type: ignore[no-untyped-def]
         A: T.Tensor((M, N), "float32"), C: T.Tensor((M, N), "float32"), n: T.int32
@@ -134,22 +136,17 @@ def test_stores_and_fills_that_are_counted_at_run_time(rows: int) -> None:
             T.copy(c[0:5, 0 : n + 3], C[0:5, 0 : n + 3])
 
     source = np.arange(M * N).reshape(M, N).astype(np.float32)
-    result = np.zeros((M, N), np.float32)
-    compiled = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
-    compiled(source, result, rows)
     tile = np.full((M, N), 7, np.float32)
     tile[:rows, :9] = 3
     tile[:rows, :5] = source[:rows, :5]
     stored = np.zeros((M, N), np.float32)
     stored[:5, : rows + 3] = tile[:5, : rows + 3]
-    np.testing.assert_array_equal(result, stored)
+    return main, [source, ZEROS, rows], {1: stored}
 
 
-@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
-@pytest.mark.parametrize("shape", [(4, 64), (5, 7)])
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
+@GROUP.each(
+    shape=[(4, 64), (5, 7)],
+    dtypes=[
         ("int32", "int16"),
         ("uint32", "int16"),
         ("int32", "uint16"),
@@ -160,9 +157,10 @@ def test_stores_and_fills_that_are_counted_at_run_time(rows: int) -> None:
         ("uint16", "int16"),
     ],
 )
-def test_copies_that_keep_low_bits(given: str, kept: str, shape: tuple[int, int]) -> None:
+def copies_that_keep_low_bits(shape: tuple[int, int], dtypes: tuple[str, str]) -> Any:  # noqa: ANN401
     """Whole, and a part of the rows: like the interpreter, and like the same nest."""
     rows, columns = shape
+    given, kept = dtypes
 
     @T.prim_func
     def main(A: T.Tensor(shape, given), C: T.Tensor((3, *shape), kept)):  # type: ignore[no-untyped-def]
@@ -187,14 +185,10 @@ def test_copies_that_keep_low_bits(given: str, kept: str, shape: tuple[int, int]
     a[0, :6] = np.array([0, 1, narrow.max, narrow.max + 1, 2 * narrow.max + 1, 77], object) % (
         limits.max + 1
     )
-    made, same = np.zeros((3, *shape), kept), np.zeros((3, *shape), kept)
-    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, made)
-    interpret(main, a, same)
     whole = a.astype(kept)
     part = whole.copy()
     part[2:4] = whole[1:3]
-    np.testing.assert_array_equal(same, [whole, whole, part])
-    np.testing.assert_array_equal(made, same)
+    return main, [a, np.zeros((3, *shape), kept)], np.stack([whole, whole, part])
 
 
 @pytest.mark.filterwarnings("error")  # a remark where a nest runs on the scalar unit
@@ -263,10 +257,10 @@ PLANES = [
 ]
 
 
-@pytest.mark.parametrize(("dim", "shape", "axis"), PLANES)
-@pytest.mark.parametrize("target", ["ascend", "reference"])
-def test_reductions_of_planes(dim: int, shape: tuple[int, ...], axis: int, target: str) -> None:
+@GROUP.each(plane=PLANES)
+def reductions_of_planes(plane: tuple[int, tuple[int, ...], int]) -> Any:  # noqa: ANN401
     """A slice of one plane of three dims is a tile of two."""
+    dim, shape, axis = plane
     length = max(shape)
 
     @T.prim_func
@@ -284,11 +278,11 @@ def test_reductions_of_planes(dim: int, shape: tuple[int, ...], axis: int, targe
                 T.copy(row, C[k, 0])
 
     source = np.random.default_rng(5).standard_normal((3, 6, 40)).astype(np.float32)
-    kernel = tilewright.compile(main, out_idx=[-1], target=target, pass_configs=AUTOMATIC)
-    np.testing.assert_array_equal(np.asarray(kernel(source)), source.max(axis + 1))
+    return main, [source, np.zeros((3, length), np.float32)], source.max(axis + 1)
 
 
-def test_reduction_of_one_row() -> None:
+@GROUP.each()
+def reduction_of_one_row() -> Any:  # noqa: ANN401
     @T.prim_func
     def main(A: T.Tensor((3, 6, 40), "float32"), C: T.Tensor((3, 8), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -301,14 +295,13 @@ def test_reduction_of_one_row() -> None:
                 T.copy(c, C[k, 0])
 
     source = np.random.default_rng(6).standard_normal((3, 6, 40)).astype(np.float32)
-    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
-    expected = np.zeros((3, 8), np.float32)
-    expected[:, 0] = np.minimum(source[:, 4].min(-1), 0)
-    np.testing.assert_array_equal(np.asarray(kernel(source)), expected)
+    wanted = np.zeros((3, 8), np.float32)
+    wanted[:, 0] = np.minimum(source[:, 4].min(-1), 0)
+    return main, [source, np.zeros_like(wanted)], wanted
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_planes_of_columns(dtype: str) -> None:
+@GROUP.each(dtype=["float16", "float32"])
+def planes_of_columns(dtype: str) -> Any:  # noqa: ANN401
     """Rows of one element lie side by side: a whole tile of them is one row."""
     shape = (2, 8, 1)
 
@@ -325,10 +318,13 @@ def test_planes_of_columns(dtype: str) -> None:
             T.copy(d, D)
 
     source = np.arange(16).reshape(shape).astype(dtype)
-    made, wide = np.zeros(shape, dtype), np.zeros(shape, np.float32)
-    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(source, made, wide)
-    np.testing.assert_array_equal(made, source)
-    np.testing.assert_array_equal(wide, source)
+    results = [np.zeros(shape, dtype), np.zeros(shape, np.float32)]
+    return main, [source, *results], {1: source, 2: source}
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_parts(name: str) -> None:
+    GROUP.check(name)
 
 
 @pytest.mark.parametrize("to", ["float16", "float32"])
