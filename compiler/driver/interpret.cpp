@@ -62,7 +62,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   options.reportsOutOfRange = reportsOutOfRange;
   mlir::OwningOpRef<mlir::ModuleOp> synced = module.clone();
   mlir::PassManager passes(module.getContext());
-  passes.addNestedPass<mlir::func::FuncOp>(createRepeatAtomics());
+  passes.addNestedPass<mlir::func::FuncOp>(createRepeatAtomics(/*findsRaces=*/true));
   passes.addNestedPass<mlir::func::FuncOp>(createJoinBarriers());
   passes.addNestedPass<mlir::func::FuncOp>(createGroupThreads());
   passes.addNestedPass<mlir::func::FuncOp>(createSplitFragments());

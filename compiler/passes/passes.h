@@ -17,8 +17,8 @@ std::unique_ptr<mlir::Pass> createMarkInBounds();
 /// assert_regions.cpp
 std::unique_ptr<mlir::Pass> createAssertRegions();
 
-/// repeat_atomics.cpp
-std::unique_ptr<mlir::Pass> createRepeatAtomics();
+/// repeat_atomics.cpp. `findsRaces`: threads are told apart, too, where they also touch what they add to without atomics.
+std::unique_ptr<mlir::Pass> createRepeatAtomics(bool findsRaces = false);
 
 /// join_barriers.cpp
 std::unique_ptr<mlir::Pass> createJoinBarriers();

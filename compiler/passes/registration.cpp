@@ -9,7 +9,7 @@ void tilewright::registerPasses() {
   mlir::registerCSEPass();
   mlir::registerPass(createMarkInBounds);
   mlir::registerPass(createAssertRegions);
-  mlir::registerPass(createRepeatAtomics);
+  mlir::registerPass([] { return createRepeatAtomics(); });
   mlir::registerPass(createJoinBarriers);
   mlir::registerPass(createGroupThreads);
   mlir::registerPass(createSplitFragments);

@@ -380,3 +380,24 @@ def test_shuffles_atomics_and_own_elements(agree):
     halves = np.repeat(numbers().reshape(2, 32).sum(1), 32)
     expected = np.append(halves + 1, numbers().sum()).astype(np.int32)
     agree(sums, [numbers(), np.zeros(N + 1, np.int32)], {1: expected})
+
+
+def test_an_atomic_and_a_plain_store_of_threads_that_nothing_tells_apart():
+    @T.prim_func
+    def counted(B: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=64):
+            T.atomic_add(B[0], 1)
+            B[0] = 5
+
+    @T.prim_func
+    def ordered(B: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=64):
+            B[0] = 5
+            T.sync_threads()
+            T.atomic_add(B[0], 1)
+
+    with pytest.raises(RuntimeError, match=r"two threads of the block, .*'B'"):
+        tilewright.compile(counted, target="reference")(np.zeros(4, np.int32))
+    made = np.zeros(4, np.int32)
+    tilewright.compile(ordered, target="reference")(made)
+    assert made[0] == 69

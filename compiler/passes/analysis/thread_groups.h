@@ -89,7 +89,7 @@ private:
 void markThreadGroups(const ThreadGroups& groups);
 
 /// What each thread adds is added for each of them (repeat_atomics.cpp).
-void repeatAtomics(tile::LaunchOp launch);
+void repeatAtomics(tile::LaunchOp launch, bool findsRaces = false);
 
 /// Barriers on both sides of branches become those of all threads (join_barriers.cpp); gives what can't be.
 std::vector<ThreadGroups::Problem> joinBarriers(tile::LaunchOp launch);
