@@ -15,7 +15,7 @@
 /// meet in an operation are split by the smallest sets of threads that their uses tell apart (analysis/fragment_sets.h).
 /// What several of these sets do together each does with its own, if it changes nothing else; if not, they must
 /// have the same there. What only lives in a branch is made in it. Where each element is written by one set of threads only, a
-/// fragment stays one, of which each set has a part. The rest is an error.
+/// fragment stays one, of which each set has a part. One whose elements only single threads use becomes theirs. The rest is an error.
 /// It stands behind group-threads, whose marks say where groups are.
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/thread_groups.h"
@@ -204,6 +204,32 @@ public:
   }
 };
 
+/// Whether only elements of a fragment are used, outside of nests, or all of it is filled.
+bool isUsedByElements(const FragmentUses& uses, size_t fragment) {
+  return llvm::all_of(uses.uses, [&](const FragmentUse& use) {
+    const bool isUsed =
+        llvm::is_contained(use.reads, fragment) || llvm::is_contained(use.writes, fragment) ||
+        (isa<tile::ViewOp>(use.op) && uses.numberOf(use.op->getOperand(0)) == fragment);
+    return !isUsed || isa<tile::LoadOp, tile::StoreOp, tile::FillOp>(use.op);
+  });
+}
+
+/// Fragments in which each thread keeps what is its own, and which they don't use together, are that: local.
+void makeLocal(tile::LaunchOp launch) {
+  FragmentUses uses(launch);
+  for (auto [fragment, alloc] : llvm::enumerate(uses.fragments)) {
+    const bool isOfEach = llvm::any_of(uses.uses, [&](const FragmentUse& use) {
+      return use.isEach && llvm::is_contained(use.writes, fragment) &&
+             !uses.isDistinct(use, fragment);
+    });
+    if (!isOfEach || !isUsedByElements(uses, fragment))
+      continue;
+    const tile::BufferType type = alloc.getType();
+    alloc.getBuffer().setType(
+        tile::BufferType::get(type.getShape(), type.getElementType(), tile::MemorySpace::Local));
+  }
+}
+
 /// Whether a fragment is made in branches now.
 bool sinkOne(tile::LaunchOp launch) {
   FragmentUses uses(launch);
@@ -219,6 +245,7 @@ std::vector<FragmentProblem> splitFragments(tile::LaunchOp launch) {
   std::vector<FragmentProblem> problems;
   if (!hasThreadGroups(launch))
     return problems;
+  makeLocal(launch);
   while (sinkOne(launch)) {
   }
   FragmentUses uses(launch);

@@ -457,3 +457,26 @@ def test_too_many_groups():
         "T.alloc_shared"
     )
     refused(many, message, "own = T.alloc_fragment")
+
+
+def test_elements_that_only_single_threads_use(agree):
+    """Each thread has its own, as on GPUs."""
+
+    @T.prim_func
+    def single(A: T.Tensor((N,), "int32"), B: T.Tensor((2, N), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((2,), "int32")
+            T.fill(own, 1)
+            for k in T.serial(3):
+                own[0] = own[0] + A[(tx + k) % N]
+            if tx % 3 == 0:
+                own[1] = 5
+            T.sync_threads()
+            B[0, tx] = own[0]
+            B[1, tx] = own[1]
+
+    a = numbers()
+    total = 1 + a + np.roll(a, -1) + np.roll(a, -2)
+    expected = np.stack([total, np.where(a % 3 == 0, 5, 1)]).astype(np.int32)
+    agree(single, [a, np.zeros((2, N), np.int32)], {1: expected})

@@ -67,7 +67,7 @@ class GroupKernel:
         self.random = np.random.default_rng(seed)
         self.threads = int(self.pick([64, 96, 128]))
         self.names = [f"f{number}" for number in range(int(self.random.integers(1, 4)))]
-        self.rows = self.elements = self.variables = 0
+        self.rows = self.made = self.variables = 0
         self.loop: int | None = None
         self.lines: list[str] = []
         steps = [self.begin(name) for name in self.names]
@@ -173,6 +173,9 @@ class GroupKernel:
             lambda: self.both(name, indent),
             lambda: self.element(name, indent),
             lambda: self.element_out(name, indent),
+            lambda: self.viewed(name, indent),
+            lambda: self.largest(name, indent),
+            lambda: self.handed_over(name, indent),
         ]
         return self.pick(kinds)()  # type: ignore[no-any-return]
 
@@ -335,6 +338,59 @@ class GroupKernel:
 
         return run
 
+    def viewed(self, name: str, indent: str) -> Step:
+        """Through another shape: transposed."""
+        self.lines.append(f"{indent}seen = T.view({name}, (4, {N // 4}))")
+        other = self.pick(self.names)
+        self.lines.append(f"{indent}for i, j in T.Parallel(4, {N // 4}):")
+        if other == name:
+            self.lines.append(f"{indent}    seen[i, j] = seen[i, j] + i")
+        else:
+            self.lines.append(f"{indent}    seen[i, j] = {other}[j * 4 + i] + i")
+        rows = np.repeat(np.arange(4), N // 4)
+
+        def what(state: State) -> tuple[Array, Array]:
+            own = state.fragments[other]
+            order = np.arange(N) if other == name else np.arange(N).reshape(N // 4, 4).T.ravel()
+            return own.values[:, order] + rows, own.written[:, order]
+
+        return self.change(name, what)
+
+    def largest(self, name: str, indent: str) -> Step:
+        """A reduction to a fragment of its own, and that back to all elements."""
+        other = self.pick(self.names)
+        self.made += 1
+        most = f"most{self.made}"
+        self.lines.append(f'{indent}{most} = T.alloc_fragment((1,), "int32")')
+        self.lines.append(f"{indent}T.reduce_max({other}, {most}, dim=0)")
+        self.nest([f"{name}[i] = {name}[i] - {most}[0]"], indent)
+
+        def what(state: State) -> tuple[Array, Array]:
+            own, given = state.fragments[name], state.fragments[other]
+            return (
+                own.values - given.values.max(1, keepdims=True),
+                own.written & given.written.all(1, keepdims=True),
+            )
+
+        return self.change(name, what)
+
+    def handed_over(self, name: str, indent: str) -> Step:
+        """Through a shared tile, which all who come have in common."""
+        other = self.pick(self.names)
+        self.made += 1
+        tile = f"tile{self.made}"
+        self.lines.append(f'{indent}{tile} = T.alloc_shared(({N},), "int32")')
+        self.lines.append(f"{indent}T.copy({other}, {tile})")
+        self.nest([f"{name}[i] = {tile}[{N - 1} - i]"], indent)
+
+        def run(state: State, who: Array) -> None:
+            given = state.fragments[other]
+            values, known = state.together(who, given.values, given.written)
+            own = state.fragments[name]
+            own.values[who], own.written[who] = values[::-1], known[::-1]
+
+        return run
+
     # Structures
 
     def condition(self, depth: int) -> tuple[str, Callable[[State], Array]]:
@@ -416,10 +472,13 @@ class GroupKernel:
         self.loop = int(self.random.integers(2, 4))
         self.lines.append(f"{indent}for k in T.serial({self.loop}):")
         count, body = self.loop, self.block(depth + 1, indent + "    ")
+        last = int(self.random.integers(3)) if self.chance(25) else None
+        if last is not None:
+            self.lines += [f"{indent}    if k == {last}:", f"{indent}        break"]
         self.loop = None
 
         def run(state: State, who: Array) -> None:
-            for k in range(count):
+            for k in range(count if last is None else min(last + 1, count)):
                 state.numbers["k"] = k
                 body(state, who)
 
