@@ -175,7 +175,7 @@ def test_what_nothing_has_written_is_not_read() -> None:
 
 @pytest.mark.parametrize("n", [0, 5, 13, 16])
 def test_a_copy_of_a_number_of_rows_writes_no_others(n: int) -> None:
-    """What it left is not read: a choice would."""
+    """What it left is not read: a choice would. Each row is one branch's or the other's."""
 
     @T.prim_func
     def main(A: T.Tensor((16, 64), "float32"), C: T.Tensor((16, 64), "float32"), n: T.int32):  # type: ignore[no-untyped-def,valid-type]
@@ -192,4 +192,69 @@ def test_a_copy_of_a_number_of_rows_writes_no_others(n: int) -> None:
 
     a = random.integers(-9, 10, (16, 64)).astype(np.float32)
     expected = np.where(np.arange(16)[:, None] < n, a * 2, -1)
-    check(main, [a, np.zeros_like(a)], expected, "scalar unit", n=n)
+    check(main, [a, np.zeros_like(a)], expected, n=n)
+
+
+@T.prim_func
+def uniform(  # type: ignore[no-untyped-def]
+    A: T.Tensor((8, 40), "float32"),
+    B: T.Tensor((8, 40), "float32"),
+    F: T.Tensor((8,), "int32"),
+    C: T.Tensor((5, 8, 40), "float32"),
+    n: T.int32,
+):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a, b, c = (T.alloc_ub((8, 40), "float32") for _ in range(3))
+        f = T.alloc_ub((8,), "int32")
+        T.copy(A, a)
+        T.copy(B, b)
+        T.copy(F, f)
+        for k in T.serial(3):
+            for i, j in T.Parallel(8, 40):
+                if k == 0:
+                    c[i, j] = a[i, j]
+                elif n > k:
+                    c[i, j] = c[i, j] + b[i, j]
+        T.copy(c, C[0, 0, 0])
+        for i, j in T.Parallel(8, 40):
+            if n == 2:
+                c[i, j] = b[i, j] * 2.0
+            c[i, j] = c[i, j] - a[i, j]
+            if n == 2:
+                c[i, j] = c[i, j] + 1.0
+        T.copy(c, C[1, 0, 0])
+        for i, j in T.Parallel(8, 40):  # rows, of which c has no numbers before
+            if f[i] > 4:
+                c[i, j] = a[i, j]
+            elif i == n:
+                c[i, j] = b[i, j]
+            else:
+                c[i, j] = 3.0
+        T.copy(c, C[2, 0, 0])
+        for i, j in T.Parallel(8, 40):  # a row that isn't there is not read
+            c[i, j] = T.if_then_else(i > 0, a[i - 1, j], 0.0) + T.if_then_else(n > 1, 1.0, b[i, j])
+        T.copy(c, C[3, 0, 0])
+        for i, j in T.Parallel(8, 40):
+            if f[2] < 0:
+                c[i, j] = 7.0
+        T.copy(c, C[4, 0, 0])
+
+
+@pytest.mark.parametrize("n", [0, 2, 5])
+def test_branches_that_all_elements_take(n: int) -> None:
+    """Of the nest there is one for each side; of a nest of rows in a loop over them."""
+    a, b = (random.integers(-9, 10, (8, 40)).astype(np.float32) for _ in range(2))
+    f = np.array([9, 0, -3, 5, 4, 6, 1, 8], np.int32)
+    first = a + b * sum(n > k for k in (1, 2))
+    second = b * 2 - a + 1 if n == 2 else first - a
+    third = np.where(f[:, None] > 4, a, np.where(np.arange(8)[:, None] == n, b, 3))
+    fourth = np.concatenate([np.zeros((1, 40)), a[:-1]]) + (1 if n > 1 else b)
+    expected = np.stack([first, second, third, fourth, np.full((8, 40), 7.0)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # none of it runs on the scalar unit
+        kernel = tilewright.compile(uniform, target="ascend", pass_configs=AUTOMATIC)
+    made, same = np.zeros_like(expected, np.float32), np.zeros_like(expected, np.float32)
+    kernel(a, b, f, made, n)
+    interpret(uniform, a, b, f, same, n)
+    np.testing.assert_array_equal(made, expected)
+    np.testing.assert_array_equal(same, expected)

@@ -25,9 +25,9 @@ FLOATS: dict[str, Any] = {
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 #: What the vector unit casts to, in a step or more.
 VECTORS = {
-    "float32": ["int16", "int32", "int64"],
+    "float32": ["int8", "uint8", "int16", "int32", "int64"],
     "float16": ["int8", "uint8", "int16", "int32", "int64"],
-    "bfloat16": ["int16", "int32", "int64"],
+    "bfloat16": ["int8", "uint8", "int16", "int32", "int64"],
 }
 #: CAST_NONE is CAST_RINT.
 MODES: dict[str, Any] = {

@@ -213,7 +213,10 @@ def narrow(dtype: str) -> Any:
     return main
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "int16", "int8", "uint8", "int32"])
+DTYPES = ["bfloat16", "int16", "uint16", "int8", "uint8", "int32", "uint32"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_vector_instructions_for_numbers_of_all_sizes(dtype: str) -> None:
     """From the least to the greatest, without a loop over elements on the scalar unit."""
     random = np.random.default_rng(0)

@@ -105,7 +105,7 @@ def test_verdicts(name: str) -> None:
 
 
 def test_nest_with_a_branch() -> None:
-    """The row before the first one isn't there, so that only the branch may read it."""
+    """The column before the first one isn't there, so that only the branch may read it."""
 
     @T.prim_func
     def main(A: T.Tensor((4, 4), "float32"), C: T.Tensor((4, 4), "float32")):  # type: ignore[no-untyped-def]
@@ -115,14 +115,14 @@ def test_nest_with_a_branch() -> None:
             T.copy(A, x)
             T.copy(A, y)
             for i, j in T.Parallel(4, 4):
-                if i > 0:
-                    y[i, j] = T.exp(x[i - 1, j]) - T.sin(x[i, j])
+                if j > 0:
+                    y[i, j] = T.exp(x[i, j - 1]) - T.sin(x[i, j])
             T.copy(y, C)
 
     with pytest.warns(match="element by element on the scalar unit: it holds 'if'"):
         kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
     x = a.reshape(4, 4).astype(np.float64)
-    expected = np.concatenate([x[:1], np.exp(x[:-1]) - np.sin(x[1:])])
+    expected = np.concatenate([x[:, :1], np.exp(x[:, :-1]) - np.sin(x[:, 1:])], axis=1)
     np.testing.assert_allclose(np.asarray(kernel(a.reshape(4, 4))), expected, rtol=1e-4)
 
 

@@ -56,6 +56,16 @@ std::optional<SmallVector<CastStep>> castSteps(Type from, Type to) {
       return steps;
     }
   }
+  if (from.isInteger(8) && direct(large, to))
+    return SmallVector<CastStep>{
+        {small, Rounding::None}, {large, Rounding::None}, {to, *direct(large, to)}};
+  // Whole numbers first: float16 would round what has a fraction.
+  if (to.isInteger(8) && (from.isF32() || from.isBF16())) {
+    if (from.isBF16())
+      steps.push_back({large, Rounding::None});
+    steps.append({{large, Rounding::Trunc}, {small, Rounding::Rint}, {to, Rounding::Trunc}});
+    return steps;
+  }
   return std::nullopt;
 }
 

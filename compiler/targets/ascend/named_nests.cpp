@@ -110,6 +110,8 @@ private:
       return false;
     VectorTile a = *source, b = *other;
     a.pitch = b.pitch = size;
+    if (!takeSigns(a, b, scalar))
+      return false;
     const Type element = tiles.elementOf(a);
     VectorTile target = *mask;
     target.maskBits = size;
@@ -118,7 +120,8 @@ private:
         b = tiles.duplicate(scalar, element);
       if (*kind == CompareMode::EQ)
         return tiles.compareFloats(*kind, a, &b, Value(), &target).has_value();
-      const auto made = tiles.compareIntegers(cast<arith::CmpIOp>(first).getPredicate(), a, b);
+      const auto made =
+          tiles.compareIntegers(withSign(cast<arith::CmpIOp>(first).getPredicate()), a, b);
       return made && tiles.copyMask(target, *made);
     }
     if (!element.isF16() && !element.isF32()) {
@@ -126,6 +129,22 @@ private:
         return false;
     }
     return tiles.compareFloats(*kind, a, scalar ? nullptr : &b, scalar, &target).has_value();
+  }
+
+  /// Unsigned integers of 16 and 32 bits become signed ones that lie to each other as they did.
+  bool takeSigns(VectorTile& a, VectorTile& b, Value& scalar) {
+    const Type element = tiles.elementOf(a);
+    if (!element.isUnsignedInteger(16) && !element.isUnsignedInteger(32))
+      return true;
+    const auto left = tiles.withTopBitFlipped(a);
+    if (scalar)
+      scalar = tiles.withTopBitFlipped(scalar);
+    const auto right = scalar ? left : tiles.withTopBitFlipped(b);
+    if (!left || !right)
+      return false;
+    a = *left;
+    b = *right;
+    return true;
   }
 
   /// The floats that hold all numbers of a type which the vector unit neither compares nor chooses between.

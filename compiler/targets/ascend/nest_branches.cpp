@@ -75,11 +75,15 @@ public:
 private:
   /// What stands in the branches goes before the outermost one, but for their stores.
   std::optional<BranchStores> dissolve(scf::IfOp branch) {
-    if (branch.getNumResults() != 0)
-      return std::nullopt;
     BranchStores yes, no;
     if (!clear(branch.getThenRegion(), yes) || !clear(branch.getElseRegion(), no))
       return std::nullopt;
+    for (Value result : branch.getResults()) {
+      const unsigned number = cast<OpResult>(result).getResultNumber();
+      result.replaceAllUsesWith(choice(branch.getLoc(), branch.getCondition(),
+                                       branch.thenYield().getOperand(number),
+                                       branch.elseYield().getOperand(number)));
+    }
     return chosen(branch.getCondition(), yes, no);
   }
 
@@ -199,7 +203,7 @@ private:
   /// Whether an element of UB is there in all iterations, and not only where the branch is taken.
   bool isInside(Value buffer, ValueRange indices) {
     const auto type = cast<tile::BufferType>(buffer.getType());
-    if (type.getSpace() != tile::MemorySpace::UB || type.getElementType().isInteger(1))
+    if (type.getSpace() != tile::MemorySpace::UB)
       return false;
     return llvm::all_of(llvm::zip(indices, type.getShape()), [&](const auto& dim) {
       const auto [index, extent] = dim;
@@ -207,11 +211,14 @@ private:
     });
   }
 
-  /// Whether something is there also where the branch is not taken: the nest reads it anyway, or all of the buffer
-  /// has been written before.
+  /// Whether something is there also where the branch is not taken: the nest reads or writes it anyway, or all of the
+  /// buffer has been written before.
   bool isWritten(Value buffer, ValueRange indices) {
     for (tile::LoadOp load : always)
       if (load->isBeforeInBlock(outermost) && isSamePlace(buffer, indices, load))
+        return true;
+    for (tile::StoreOp store : nest.getBodyBlock()->getOps<tile::StoreOp>())
+      if (store->isBeforeInBlock(outermost) && isSamePlace(buffer, indices, store))
         return true;
     Value storage = npu::storageOf(buffer);
     for (Operation* place = nest; !isa<tile::LaunchOp>(place); place = place->getParentOp())

@@ -14,7 +14,6 @@ namespace tilewright::ascend {
 
 using namespace mlir;
 using npu::BinaryKind;
-using npu::CompareMode;
 using npu::FunctionKind;
 using npu::Rounding;
 using npu::ScalarKind;
@@ -81,67 +80,6 @@ static std::optional<Rounding> integralRounding(Operation* op) {
       .Default([](auto) { return std::nullopt; });
 }
 
-static std::optional<CompareMode> compareMode(arith::CmpFPredicate predicate) {
-  using P = arith::CmpFPredicate;
-  switch (predicate) {
-  case P::OLT:
-    return CompareMode::LT;
-  case P::OLE:
-    return CompareMode::LE;
-  case P::OGT:
-    return CompareMode::GT;
-  case P::OGE:
-    return CompareMode::GE;
-  case P::OEQ:
-    return CompareMode::EQ;
-  case P::UNE:
-    return CompareMode::NE;
-  default:
-    return std::nullopt;
-  }
-}
-
-static std::optional<CompareMode> compareMode(arith::CmpIPredicate predicate) {
-  using P = arith::CmpIPredicate;
-  switch (predicate) {
-  case P::slt:
-    return CompareMode::LT;
-  case P::sle:
-    return CompareMode::LE;
-  case P::sgt:
-    return CompareMode::GT;
-  case P::sge:
-    return CompareMode::GE;
-  case P::eq:
-    return CompareMode::EQ;
-  case P::ne:
-    return CompareMode::NE;
-  default:
-    return std::nullopt;
-  }
-}
-
-/// The comparison with its sides exchanged.
-static CompareMode mirrored(CompareMode mode) {
-  switch (mode) {
-  case CompareMode::LT:
-    return CompareMode::GT;
-  case CompareMode::LE:
-    return CompareMode::GE;
-  case CompareMode::GT:
-    return CompareMode::LT;
-  case CompareMode::GE:
-    return CompareMode::LE;
-  default:
-    return mode;
-  }
-}
-
-/// What the vector unit computes in.
-static bool isVectorType(Type type) {
-  return type.isF16() || type.isF32() || type.isSignedInteger(16) || type.isSignedInteger(32);
-}
-
 Tile NestVectorizer::operandOf(Value value) {
   Tile tile = tileOf(value);
   if (!tile || !tiles.elementOf(*tile).isBF16())
@@ -172,6 +110,8 @@ Tile NestVectorizer::computed(Operation* op) {
     return bits(op);
   if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
     return shifted(op);
+  if (isa<arith::MaxUIOp, arith::MinUIOp>(op))
+    return unsignedExtreme(op);
   if (isa<math::AbsIOp>(op))
     return magnitude(op);
   if (integralRounding(op))
@@ -182,8 +122,14 @@ Tile NestVectorizer::computed(Operation* op) {
   return unary(op);
 }
 
+bool isVectorType(Type type) {
+  return type.isF16() || type.isF32() || type.isSignedInteger(16) || type.isSignedInteger(32);
+}
+
 Tile NestVectorizer::binary(Operation* op, BinaryKind kind) {
   const Type element = storedType(op->getResult(0).getType());
+  if (element.isInteger(8))
+    return computedBytes(op, kind);
   const Type work = element.isBF16() ? Type(builder.getF32Type()) : element;
   if (!isVectorType(work))
     return none("the vector unit has no " + operationOfDtype(op));
@@ -216,9 +162,13 @@ Tile NestVectorizer::binary(Operation* op, BinaryKind kind) {
 
 Tile NestVectorizer::shifted(Operation* op) {
   const Type element = storedType(op->getResult(0).getType());
+  if (element.isInteger(8))
+    return shiftedBytes(op);
   Value amount = scalarOf(op->getOperand(1));
-  if (!amount || !isVectorType(element))
-    return none("it shifts by a number of its own for each element, or bytes");
+  if (!amount)
+    return none("it shifts by a number of its own for each element");
+  if (!isVectorType(element))
+    return none("the vector unit has no " + operationOfDtype(op));
   const auto width = element.getIntOrFloatBitWidth();
   if (amount.getType().isIndex())
     amount = arith::IndexCastOp::create(builder, builder.getIntegerType(width), amount);
@@ -239,22 +189,40 @@ Tile NestVectorizer::shifted(Operation* op) {
 }
 
 Tile NestVectorizer::bits(Operation* op) {
-  const Tile a = tileOf(op->getOperand(0));
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  if (scalarOf(left))
+    std::swap(left, right);
+  const Type element = storedType(op->getResult(0).getType());
+  Value scalar = scalarOf(right);
+  const bool isInverse = isa<arith::XOrIOp>(op) && scalar && getConstantIntValue(scalar) == -1;
+  if (element.isInteger(8))
+    if (const Tile made = bitsInPairs(op, left, isInverse ? Value() : right))
+      return made;
+  const bool isByte = element.isInteger(8);
+  const auto operand = [&](Value value) { return isByte ? shortsOf(value) : asWide(value); };
+  const Tile a = operand(left);
   if (!a)
     return std::nullopt;
-  const bool isInverse = isa<arith::XOrIOp>(op) && scalarOf(op->getOperand(1)) &&
-                         getConstantIntValue(scalarOf(op->getOperand(1))) == -1;
-  const Tile b = isInverse ? a : tileOf(op->getOperand(1));
+  const Tile b = isInverse                        ? a
+                 : scalar && element.isInteger(1) ? tiles.spreadCondition(scalar, a->pitch)
+                                                  : operand(right);
   if (!b)
     return std::nullopt;
   if (a->pitch != b->pitch)
     return none("it combines conditions on numbers of different widths");
-  if (isOfIndices(*a, op->getOperand(0)) || isOfIndices(*b, op->getOperand(1)))
-    return none("it computes with its indices in 64 bits");
-  const Tile target =
-      a->maskBits ? std::nullopt : Tile(targetOf(op, storedType(op->getResult(0).getType())));
+  const Tile target = a->maskBits ? std::nullopt
+                      : isByte    ? Tile(tiles.makeTile(tiles.elementOf(*a)))
+                                  : Tile(targetOf(op, element));
   const VectorTile* into = target ? &*target : nullptr;
   return isInverse ? tiles.invertedBits(*a, into) : tiles.bits(op, *a, *b, into);
+}
+
+/// Of 64 bits, also where it is computed from the nest's indices.
+Tile NestVectorizer::asWide(Value value) {
+  const Tile tile = tileOf(value);
+  return tile && isOfIndices(*tile, value)
+             ? tiles.convert(*tile, storedType(value.getType()), std::nullopt, nullptr)
+             : tile;
 }
 
 // --- conversions --------------------------------------------------------------------------------
@@ -292,6 +260,9 @@ Tile NestVectorizer::converted(Operation* op) {
                : none("it computes with integers of 64 bits");
   if (source->maskBits) {
     // 1 where the bit is set.
+    const bool isByte = to.isInteger(8);
+    if (isByte)
+      to = storedType(builder.getI16Type());
     const bool isFloat = isa<FloatType>(to);
     const Type scalar = isFloat ? to : Type(builder.getIntegerType(to.getIntOrFloatBitWidth()));
     Value one =
@@ -299,12 +270,25 @@ Tile NestVectorizer::converted(Operation* op) {
                                                    : TypedAttr(builder.getIntegerAttr(scalar, 1)));
     Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(scalar));
     if (!isVectorType(to))
-      return none("it makes bytes of a condition");
+      return none("it makes integers of 64 bits of a condition");
     const VectorTile ones = tiles.duplicate(one, to), zeros = tiles.duplicate(zero, to);
-    return tiles.select(*source, ones, &zeros, Value(), targetOf(op, to));
+    return tiles.select(*source, ones, &zeros, Value(),
+                        isByte ? tiles.makeTile(to) : targetOf(op, to));
   }
   if (isa<arith::UIToFPOp, arith::ExtUIOp>(op))
     from = withoutSign(from);
+  if (given.getType().isInteger(8) && !tiles.elementOf(*source).isInteger(8)) {
+    source = extendedByte(given, from.isUnsignedInteger());
+    from = storedType(builder.getI16Type());
+    if (!source || from == to)
+      return source;
+  }
+  if (from.isUnsignedInteger(16)) {
+    source = smallAsFloats(given, /*hasNoSign=*/true);
+    from = builder.getF32Type();
+    if (!source || from == to)
+      return source;
+  }
   if (isa<arith::FPToUIOp>(op))
     to = withoutSign(to);
   if (from.isSignedInteger(64) && tiles.elementOf(*source).isSignedInteger(32))
@@ -351,23 +335,30 @@ bool NestVectorizer::castBy(Rounding rounding) {
   return store(write);
 }
 
-/// Of 32-bit integers the 16 low ones, with their sign: the cast limits what does not fit.
+/// The low bits of an integer.
 Tile NestVectorizer::lowBits(Operation* op) {
-  Value given = op->getOperand(0);
-  constexpr int64_t kept = 16;
-  if (!given.getType().isInteger(32) || !op->getResult(0).getType().isInteger(kept))
-    return none("the vector unit takes low bits of 32-bit integers only, 16 of them");
-  const Type wide = storedType(given.getType()), narrow = storedType(op->getResult(0).getType());
-  Tile source = tileOf(given);
-  source = source ? tiles.viewed(*source, wide) : source;
+  const Type to = op->getResult(0).getType();
+  const Tile source = tileOf(op->getOperand(0));
   if (!source)
     return std::nullopt;
-  Value bits = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(32 - kept));
-  const VectorTile number = tiles.makeTile(wide);
-  tiles.withScalar(ScalarKind::ShiftLeft, number, *source, bits);
+  const Type from = tiles.elementOf(*source);
+  const bool isByte = to.isInteger(8);
+  if ((isByte && from.isSignedInteger(16)) || (to.isInteger(32) && from.isSignedInteger(32)))
+    return source; // of the nest's indices, or what has low bits already
+  if (!from.isSignedInteger(32) || (!isByte && !to.isInteger(16)))
+    return none("the vector unit takes no low bits of integers of 64 bits");
+  const Type narrow = storedType(builder.getI16Type());
+  return lowHalves(*source, isByte ? tiles.makeTile(narrow) : targetOf(op, narrow));
+}
+
+/// Of 32-bit integers the 16 low ones, with their sign: the cast limits what does not fit.
+Tile NestVectorizer::lowHalves(const VectorTile& source, const VectorTile& target) {
+  constexpr int32_t dropped = 16;
+  Value bits = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(dropped));
+  const VectorTile number = tiles.makeTile(tiles.elementOf(source));
+  tiles.withScalar(ScalarKind::ShiftLeft, number, source, bits);
   tiles.withScalar(ScalarKind::ShiftRight, number, number, bits);
-  const VectorTile target = targetOf(op, narrow);
-  return tiles.castTo(number, target, {narrow, Rounding::None});
+  return tiles.castTo(number, target, {tiles.elementOf(target), Rounding::None});
 }
 
 /// To an integral value. What is converted to an integer next is rounded by that.
@@ -395,65 +386,20 @@ Tile NestVectorizer::rounded(Operation* op) {
   return isWide || !made ? made : narrowed(op, *made);
 }
 
-// --- choices ------------------------------------------------------------------------------------
-
-Tile NestVectorizer::compared(Operation* op) {
-  Value left = op->getOperand(0), right = op->getOperand(1);
-  auto ofFloats = dyn_cast<arith::CmpFOp>(op);
-  const std::optional<CompareMode> mode = ofFloats
-                                              ? compareMode(ofFloats.getPredicate())
-                                              : compareMode(cast<arith::CmpIOp>(op).getPredicate());
-  const Type element = storedType(left.getType());
-  if (!mode || (!element.isBF16() && !isVectorType(element)))
-    return none("the vector unit has no such comparison");
-  if (element.isSignedInteger(32)) {
-    const Tile a = tileOf(left), b = tileOf(right);
-    if (!a || !b)
-      return std::nullopt;
-    return tiles.compareIntegers(cast<arith::CmpIOp>(op).getPredicate(), *a, *b);
-  }
-  const bool isMirrored = scalarOf(left) && ofFloats;
-  if (isMirrored)
-    std::swap(left, right);
-  Value scalar = element.isF16() || element.isF32() ? scalarOf(right) : Value();
-  Tile a = operandOf(left), b = scalar ? Tile(VectorTile{}) : operandOf(right);
-  if (!a || !b)
-    return std::nullopt;
-  if (!ofFloats) { // of 16 bits: float32 holds them all
-    a = tiles.convert(*a, builder.getF32Type(), std::nullopt, nullptr);
-    b = tiles.convert(*b, builder.getF32Type(), std::nullopt, nullptr);
-    if (!a || !b)
-      return std::nullopt;
-  }
-  return tiles.compareFloats(isMirrored ? mirrored(*mode) : *mode, *a, scalar ? nullptr : &*b,
-                             scalar);
-}
-
-Tile NestVectorizer::selected(Operation* op) {
-  const Type element = storedType(op->getResult(0).getType());
-  if (scalarOf(op->getOperand(0)) || (!isVectorType(element) && !element.isBF16()))
-    return none("it chooses by a condition that is the same for all elements, or between bytes");
-  const Tile mask = tileOf(op->getOperand(0)), a = tileOf(op->getOperand(1));
-  Value scalar =
-      isa<FloatType>(element) && !element.isBF16() ? scalarOf(op->getOperand(2)) : Value();
-  const Tile b = scalar ? Tile(VectorTile{}) : tileOf(op->getOperand(2));
-  if (!mask || !a || !b)
-    return std::nullopt;
-  return tiles.select(*mask, *a, scalar ? nullptr : &*b, scalar, targetOf(op, element));
-}
-
 // --- functions ----------------------------------------------------------------------------------
 
 Tile NestVectorizer::magnitude(Operation* op) {
-  const Type element = storedType(op->getResult(0).getType());
-  const Tile source = tileOf(op->getOperand(0));
+  const bool isByte = op->getResult(0).getType().isInteger(8);
+  const Type element = storedType(isByte ? builder.getI16Type() : op->getResult(0).getType());
+  const Tile source =
+      isByte ? extendedByte(op->getOperand(0), /*hasNoSign=*/false) : tileOf(op->getOperand(0));
   if (!source || !isVectorType(element))
-    return source ? none("the vector unit does not compute in bytes") : source;
+    return source ? none("the vector unit has no " + operationOfDtype(op)) : source;
   const VectorTile negative = tiles.makeTile(element);
   const Type scalar = builder.getIntegerType(element.getIntOrFloatBitWidth());
   Value minusOne = arith::ConstantOp::create(builder, builder.getIntegerAttr(scalar, -1));
   tiles.withScalar(ScalarKind::Mul, negative, *source, minusOne);
-  const VectorTile target = targetOf(op, element);
+  const VectorTile target = isByte ? tiles.makeTile(element) : targetOf(op, element);
   tiles.binary(BinaryKind::Max, target, *source, negative);
   return target;
 }

@@ -236,15 +236,15 @@ bool NestVectorizer::load(tile::LoadOp op) {
   if (access->walk == Walk::Fixed)
     return refuse("it reads one element of a buffer that it writes");
   Tile tile = access->tile;
-  if (op.getValue().getType().isInteger(1)) {
-    if (access->walk != Walk::Tile)
-      return refuse("it spreads conditions over rows or columns");
+  const bool isSmall = type.getElementBits() == 8;
+  if (isSmall && access->walk != Walk::Tile)
+    tile = spreadSmall(*tile, access->walk == Walk::Rows);
+  else if (op.getValue().getType().isInteger(1))
     tile = tiles.maskOf(*tile);
-  }
   // The vector unit computes with signed integers; bytes are only converted.
-  else if (type.getElementBits() != 8)
+  else if (!isSmall)
     tile = tiles.viewed(*tile, storedType(op.getValue().getType()));
-  if (tile && access->walk != Walk::Tile) {
+  if (tile && !isSmall && access->walk != Walk::Tile) {
     // Where only a store takes it, straight into what that writes.
     const VectorTile target = targetOf(op, storedType(op.getValue().getType()));
     tile = tiles.broadcast(*tile, access->walk == Walk::Rows, &target);
@@ -253,6 +253,26 @@ bool NestVectorizer::load(tile::LoadOp op) {
     return false;
   values[op.getValue()] = *tile;
   return true;
+}
+
+/// Bytes or bools of a row or column as 16 bits, or as a mask, for all rows or columns.
+NestVectorizer::Tile NestVectorizer::spreadSmall(const VectorTile& given, bool isNumberPerRow) {
+  const bool isBool = tiles.elementOf(given).isInteger(1);
+  const Type number = isBool ? Type(builder.getF16Type()) : storedType(builder.getI16Type());
+  const int64_t held = isNumberPerRow ? rows : columns;
+  TileOperations line(builder, waits);
+  line.setShape(1, held);
+  VectorTile source = given;
+  source.pitch = held;
+  const Type byte = isBool ? IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned)
+                           : tiles.elementOf(given);
+  const Tile bytes = line.viewed(source, byte);
+  const Tile numbers = bytes ? line.convert(*bytes, number, std::nullopt, nullptr) : std::nullopt;
+  const Tile spread = numbers ? tiles.broadcast(*numbers, isNumberPerRow) : std::nullopt;
+  if (!spread || !isBool)
+    return spread;
+  Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(number));
+  return tiles.compareFloats(npu::CompareMode::NE, *spread, nullptr, zero);
 }
 
 bool NestVectorizer::store(tile::StoreOp op) {
@@ -265,7 +285,11 @@ bool NestVectorizer::store(tile::StoreOp op) {
       return refuse("it writes other than each element of a tile once");
     if (!isPaddingBehind(type))
       return refuse("it writes some columns of wider rows");
-    const Tile target = tiles.viewed(access->tile, storedType(op.getValue().getType()));
+    if (op.getValue().getType().isInteger(1))
+      return storeCondition(access->tile, op.getValue()) && checkLaterUses(op);
+    const bool isByte = op.getValue().getType().isInteger(8);
+    const Tile target =
+        isByte ? access->tile : tiles.viewed(access->tile, storedType(op.getValue().getType()));
     if (!target)
       return false;
     if (Value scalar = scalarOf(op.getValue())) {
@@ -275,8 +299,8 @@ bool NestVectorizer::store(tile::StoreOp op) {
       const Tile source = tileOf(op.getValue());
       if (!source)
         return false;
-      if (source->maskBits)
-        return refuse("it stores a condition");
+      if (isByte && !tiles.elementOf(*source).isInteger(8))
+        return storeBytes(*target, op.getValue()) && checkLaterUses(op);
       if (isOfIndices(*source, op.getValue()))
         return storeIndices(*target, *source, op);
       if (!tiles.copyInto(*target, *source))
@@ -382,19 +406,18 @@ NestVectorizer::Tile NestVectorizer::tileOf(Value value) {
     return known->second;
   Tile made;
   if (Value scalar = scalarOf(value)) {
-    if (scalar.getType().isInteger(1) || scalar.getType().isInteger(8))
-      return none("it spreads a condition or a byte over a tile");
-    if (scalar.getType().isInteger(64))
-      return none("it spreads an integer of 64 bits over a tile");
+    if (scalar.getType().isInteger(1))
+      return none("it spreads a condition over a tile");
     if (scalar.getType().isIndex())
       scalar = arith::IndexCastOp::create(builder, builder.getI32Type(), scalar);
+    if (scalar.getType().isInteger(8))
+      scalar = builder.createOrFold<arith::ExtSIOp>(builder.getI16Type(), scalar);
     made = tiles.duplicate(scalar, storedType(scalar.getType()));
   } else if (std::optional<IndexForm> form = indices.of(value)) {
     const Type type = value.getType();
-    if (!type.isIndex() && !type.isInteger(32) && !type.isInteger(64))
-      return none("it computes with its indices in " +
-                  std::to_string(type.getIntOrFloatBitWidth()) + " bits");
     made = tiles.sequence(form->factors[0], form->factors[1], form->base);
+    if (made && (type.isInteger(8) || type.isInteger(16)))
+      made = lowHalves(*made, tiles.makeTile(storedType(builder.getI16Type())));
   } else {
     return none("it uses a value that is no number of the vector unit");
   }

@@ -8,11 +8,15 @@
 #include "compiler/targets/ascend/tile_operations.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
 
 #include <optional>
 #include <string>
 
 namespace tilewright::ascend {
+
+/// What the vector unit computes in.
+bool isVectorType(mlir::Type type);
 
 /// A value of the body is, over all iterations, the same number, a sum of the nest's indices, or a
 /// tile in UB. Each operation is made for all iterations before the next one.
@@ -60,6 +64,7 @@ private:
   bool isPaddingBehind(tile::BufferType type) const;
 
   bool load(tile::LoadOp op);
+  Tile spreadSmall(const VectorTile& line, bool isNumberPerRow);
   bool store(tile::StoreOp op);
   // Functions of T.tile that are one instruction (named_functions.cpp).
   /// What an instruction makes for the nest's last operation, with those it takes in.
@@ -81,19 +86,44 @@ private:
   /// Nothing for what the vector unit can't compute.
   Tile computed(mlir::Operation* op);
   Tile binary(mlir::Operation* op, npu::BinaryKind kind);
+  Tile asWide(mlir::Value value);
   Tile shifted(mlir::Operation* op);
   Tile bits(mlir::Operation* op);
   Tile converted(mlir::Operation* op);
   std::optional<npu::Rounding> namedRounding();
   bool castBy(npu::Rounding rounding);
   Tile lowBits(mlir::Operation* op);
-  Tile compared(mlir::Operation* op);
-  Tile selected(mlir::Operation* op);
+  Tile lowHalves(const VectorTile& source, const VectorTile& target);
   Tile unary(mlir::Operation* op);
   Tile magnitude(mlir::Operation* op);
   Tile rounded(mlir::Operation* op);
   Tile multiplied(const VectorTile& source, double factor, mlir::Operation* op);
   Tile function(npu::FunctionKind kind, mlir::Operation* op);
+
+  // Conditions (nest_conditions.cpp).
+  Tile compared(mlir::Operation* op);
+  Tile comparedFloats(mlir::arith::CmpFOp op);
+  Tile comparedAsFloats(mlir::arith::CmpIOp op);
+  Tile withTopBitFlipped(mlir::Value value);
+  Tile unsignedExtreme(mlir::Operation* op);
+  Tile maskFor(mlir::Value condition, const VectorTile& like);
+  Tile selected(mlir::Operation* op);
+  Tile selectedBytes(mlir::arith::SelectOp op);
+  Tile selectedWide(mlir::arith::SelectOp op);
+  Tile comparedWide(mlir::arith::CmpIOp op);
+  Tile selectedConditions(mlir::arith::SelectOp op);
+  bool storeCondition(const VectorTile& target, mlir::Value condition);
+
+  // Bytes (nest_bytes.cpp). A tile of them is one of bytes, as they lie in memory, or of 16 bits of which the low 8
+  // count.
+  Tile shortsOf(mlir::Value value);
+  Tile extendedByte(mlir::Value value, bool hasNoSign);
+  Tile smallAsFloats(mlir::Value value, bool hasNoSign);
+  Tile computedBytes(mlir::Operation* op, npu::BinaryKind kind);
+  Tile shiftedBytes(mlir::Operation* op);
+  Tile pairsOf(mlir::Value value);
+  Tile bitsInPairs(mlir::Operation* op, mlir::Value left, mlir::Value right);
+  bool storeBytes(const VectorTile& target, mlir::Value value);
 
   /// The number that a value is in all iterations; null if it is none.
   mlir::Value scalarOf(mlir::Value value);

@@ -92,6 +92,10 @@ void TileOperations::barrier() {
 
 VectorTile TileOperations::duplicate(Value scalar, Type element) {
   const VectorTile made = makeTile(element);
+  if (bitsOf(element) == 64) {
+    fillWide(made, scalar);
+    return made;
+  }
   npu::DuplicateOp::create(builder, made.buffer, made.offset, scalar, count(made),
                            npu::RepeatAttr());
   barrier();
@@ -99,24 +103,84 @@ VectorTile TileOperations::duplicate(Value scalar, Type element) {
 }
 
 bool TileOperations::fillWith(const VectorTile& target, Value scalar) {
-  if (const int64_t bits = bitsOf(elementOf(target)); bits != 16 && bits != 32) {
-    refuse(bits == 8 ? "it fills bytes with a number" : "it fills numbers of 64 bits");
-    return false;
-  }
+  if (const int64_t bits = bitsOf(elementOf(target)); bits != 16 && bits != 32)
+    return bits == 8 ? fillBytes(target, scalar) : fillWide(target, scalar);
   npu::DuplicateOp::create(builder, target.buffer, target.offset, scalar, count(target),
                            npu::RepeatAttr());
   barrier();
   return true;
 }
 
+TileOperations TileOperations::asRow(const VectorTile& tile) const {
+  TileOperations row(builder, waits);
+  row.setShape(1, elements(tile.pitch));
+  return row;
+}
+
+/// Bytes come from float16, which holds them all; whole pairs are 16-bit integers.
+bool TileOperations::fillBytes(const VectorTile& target, Value scalar) {
+  const Type element = elementOf(target);
+  if (isOfPairs(target)) {
+    Value twice = arith::ConstantOp::create(builder, builder.getI16IntegerAttr(0x101));
+    Value byteOf = builder.createOrFold<arith::ExtUIOp>(builder.getI16Type(), scalar);
+    const Result pairs = viewed(target, signedInteger(builder.getContext(), 16));
+    npu::DuplicateOp::create(builder, pairs->buffer, pairs->offset,
+                             builder.createOrFold<arith::MulIOp>(byteOf, twice),
+                             make.constant(elements(target.pitch) / 2), npu::RepeatAttr());
+    barrier();
+    return true;
+  }
+  TileOperations row = asRow(target);
+  const Type number = builder.getF16Type();
+  scalar = element.isUnsignedInteger() ? builder.createOrFold<arith::UIToFPOp>(number, scalar)
+                                       : builder.createOrFold<arith::SIToFPOp>(number, scalar);
+  return row.castTo(row.duplicate(scalar, number), target, {element, npu::Rounding::Trunc})
+      .has_value();
+}
+
+bool TileOperations::copyBytes(const VectorTile& target, const VectorTile& source) {
+  TileOperations row = asRow(target);
+  const Type byte = IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned);
+  const Result to = viewed(target, byte), from = viewed(source, byte);
+  const VectorTile numbers = row.makeTile(builder.getF16Type());
+  return to && from && row.castTo(*from, numbers, {builder.getF16Type(), npu::Rounding::None}) &&
+         row.castTo(numbers, *to, {byte, npu::Rounding::Trunc});
+}
+
+/// 64 bits are two numbers of 32, of which a mask takes every other one.
+bool TileOperations::fillWide(const VectorTile& target, Value scalar) {
+  const Type half = signedInteger(builder.getContext(), 32), type = builder.getI32Type();
+  TileOperations row(builder, waits);
+  row.setShape(1, 2 * elements(target.pitch));
+  const Result into = viewed(target, half);
+  Value bits = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(32));
+  Value low = builder.createOrFold<arith::TruncIOp>(type, scalar);
+  Value high = builder.createOrFold<arith::TruncIOp>(
+      type, builder.createOrFold<arith::ShRUIOp>(scalar, bits));
+  VectorTile halves = *into;
+  halves.pitch = row.columns;
+  if (low == high ||
+      (getConstantIntValue(low) && getConstantIntValue(low) == getConstantIntValue(high)))
+    return row.fillWith(halves, low);
+  constexpr int64_t unit = 128;
+  const int64_t maskBits = roundUp(row.columns, unit);
+  const Type byte = IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned);
+  const VectorTile mask{makeBuffer(roundUp(maskBits / 8, npu::kBlockBytes), byte, "mask"),
+                        make.constant(0), row.columns, maskBits};
+  Value pattern = arith::ConstantOp::create(builder, builder.getI16IntegerAttr(0x5555));
+  const Result pairs = viewed(mask, signedInteger(builder.getContext(), 16));
+  npu::DuplicateOp::create(builder, pairs->buffer, pairs->offset, pattern,
+                           make.constant(maskBits / 16), npu::RepeatAttr());
+  const VectorTile a = row.duplicate(low, half), b = row.duplicate(high, half);
+  return row.select(mask, a, &b, Value(), halves).has_value();
+}
+
 /// The larger of a number and itself, as integers: an exact copy of any count.
 bool TileOperations::copyInto(const VectorTile& target, const VectorTile& source) {
   const int64_t bits = bitsOf(elementOf(source)), taken = bits == 32 ? 32 : 16;
   const int64_t all = elements(target.pitch) * bits / taken;
-  if (elements(target.pitch) * bits % taken != 0) {
-    refuse("it copies an odd number of bytes");
-    return false;
-  }
+  if (bits == 8 && (!isOfPairs(target) || !isOfPairs(source)))
+    return copyBytes(target, source);
   const Type integer = signedInteger(builder.getContext(), unsigned(taken));
   const Result to = viewed(target, integer), from = viewed(source, integer);
   if (!to || !from)
@@ -126,6 +190,12 @@ bool TileOperations::copyInto(const VectorTile& target, const VectorTile& source
                         npu::RepeatAttr());
   barrier();
   return true;
+}
+
+bool TileOperations::isOfPairs(const VectorTile& tile) const {
+  const ArrayRef<int64_t> shape = cast<BufferType>(tile.buffer.getType()).getShape();
+  return !shape.empty() && shape.back() % 2 == 0 && tile.pitch % 2 == 0 &&
+         elements(tile.pitch) % 2 == 0;
 }
 
 /// The tile's elements with zeros behind, `size` in all.
@@ -214,6 +284,8 @@ Result TileOperations::sequence(int64_t rowFactor, int64_t columnFactor, Value b
     base = arith::IndexCastOp::create(builder, builder.getI32Type(), base);
   else if (base.getType().isInteger(64))
     base = arith::TruncIOp::create(builder, builder.getI32Type(), base);
+  else if (!base.getType().isInteger(32))
+    base = builder.createOrFold<arith::ExtSIOp>(builder.getI32Type(), base);
   const VectorTile moved = makeTile(element);
   withScalar(npu::ScalarKind::Add, moved, *result, base);
   return moved;
@@ -277,37 +349,37 @@ VectorTile TileOperations::makeLike(const VectorTile& tile) {
 }
 
 /// The vector unit has them for 16 bits; wider numbers are two of these, bytes halves.
+Result TileOperations::combinedBits(npu::BinaryKind kind, const VectorTile& a, const VectorTile& b,
+                                    const VectorTile* into) {
+  const Type half = signedInteger(builder.getContext(), 16);
+  const VectorTile made = into ? *into : makeLike(a.maskBits <= b.maskBits ? a : b);
+  const std::optional<int64_t> number = halvesIn(made);
+  const Result left = viewed(a, half), right = viewed(b, half), target = viewed(made, half);
+  if (!number || !left || !right || !target)
+    return std::nullopt;
+  npu::BinaryOp::create(builder, kind, target->buffer, target->offset, left->buffer, left->offset,
+                        right->buffer, right->offset, make.constant(*number), npu::RepeatAttr());
+  barrier();
+  return made;
+}
+
 Result TileOperations::bits(Operation* op, const VectorTile& a, const VectorTile& b,
                             const VectorTile* into) {
-  const Type half = signedInteger(builder.getContext(), 16);
-  const VectorTile& smaller = a.maskBits <= b.maskBits ? a : b;
-  const VectorTile made = into ? *into : makeLike(smaller);
-  const std::optional<int64_t> number = halvesIn(made);
-  if (!number)
+  using npu::BinaryKind;
+  if (isa<arith::XOrIOp>(op))
+    return exclusiveBits(a, b, into);
+  return combinedBits(isa<arith::AndIOp>(op) ? BinaryKind::And : BinaryKind::Or, a, b, into);
+}
+
+/// a xor b = (a or b) and not (a and b)
+Result TileOperations::exclusiveBits(const VectorTile& a, const VectorTile& b,
+                                     const VectorTile* into) {
+  using npu::BinaryKind;
+  const Result shared = combinedBits(BinaryKind::And, a, b);
+  if (!shared || !invertedBits(*shared, &*shared))
     return std::nullopt;
-  const Result left = viewed(a, half), right = viewed(b, half), target = viewed(made, half);
-  if (!left || !right || !target)
-    return std::nullopt;
-  Value all = make.constant(*number);
-  const auto combine = [&](npu::BinaryKind kind, const VectorTile& x, const VectorTile& y,
-                           const VectorTile& into) {
-    npu::BinaryOp::create(builder, kind, into.buffer, into.offset, x.buffer, x.offset, y.buffer,
-                          y.offset, all, npu::RepeatAttr());
-    barrier();
-  };
-  if (isa<arith::AndIOp>(op)) {
-    combine(npu::BinaryKind::And, *left, *right, *target);
-  } else if (isa<arith::OrIOp>(op)) {
-    combine(npu::BinaryKind::Or, *left, *right, *target);
-  } else {
-    // a xor b = (a or b) and not (a and b)
-    const VectorTile shared = makeLike(smaller);
-    combine(npu::BinaryKind::And, *left, *right, *viewed(shared, half));
-    invertedBits(shared, &shared);
-    combine(npu::BinaryKind::Or, *left, *right, *target);
-    combine(npu::BinaryKind::And, *target, *viewed(shared, half), *target);
-  }
-  return made;
+  const Result either = combinedBits(BinaryKind::Or, a, b, into);
+  return either ? combinedBits(BinaryKind::And, *either, *shared, &*either) : std::nullopt;
 }
 
 Result TileOperations::invertedBits(const VectorTile& tile, const VectorTile* into) {
@@ -420,6 +492,44 @@ Result TileOperations::compareFloats(npu::CompareMode mode, const VectorTile& a,
   return mask;
 }
 
+arith::CmpIPredicate withSign(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::ult:
+    return P::slt;
+  case P::ule:
+    return P::sle;
+  case P::ugt:
+    return P::sgt;
+  case P::uge:
+    return P::sge;
+  default:
+    return predicate;
+  }
+}
+
+static Value topBit(ImplicitLocOpBuilder& builder, unsigned width) {
+  return arith::ConstantOp::create(
+      builder,
+      builder.getIntegerAttr(builder.getIntegerType(width), APInt::getSignedMinValue(width)));
+}
+
+Result TileOperations::withTopBitFlipped(const VectorTile& source) {
+  const unsigned width = elementOf(source).getIntOrFloatBitWidth();
+  const Type element = signedInteger(builder.getContext(), width);
+  const Result numbers = viewed(source, element);
+  if (!numbers)
+    return std::nullopt;
+  const VectorTile made = makeTile(element);
+  withScalar(npu::ScalarKind::Add, made, *numbers, topBit(builder, width));
+  return made;
+}
+
+Value TileOperations::withTopBitFlipped(Value number) {
+  return builder.createOrFold<arith::XOrIOp>(
+      number, topBit(builder, number.getType().getIntOrFloatBitWidth()));
+}
+
 /// Of 32-bit integers there is equality only: a <= b where the smaller one of both is a.
 Result TileOperations::compareIntegers(arith::CmpIPredicate predicate, const VectorTile& a,
                                        const VectorTile& b) {
@@ -452,6 +562,24 @@ Result TileOperations::maskOf(const VectorTile& bools) {
     return std::nullopt;
   Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(number));
   return compareFloats(npu::CompareMode::NE, *numbers, nullptr, zero);
+}
+
+VectorTile TileOperations::spreadCondition(Value condition, int64_t pitch) {
+  MLIRContext* context = builder.getContext();
+  constexpr int64_t unit =
+      npu::kRepeatBytes * 8 / 16; // as comparisons of 16 bits, which make the most bits
+  const int64_t bits = roundUp(elements(pitch), unit);
+  const VectorTile mask{makeBuffer(roundUp(bits / 8, npu::kBlockBytes),
+                                   IntegerType::get(context, 8, IntegerType::Unsigned), "mask"),
+                        make.constant(0), pitch, bits};
+  Value all = arith::ConstantOp::create(builder, builder.getI16IntegerAttr(-1));
+  Value none = arith::ConstantOp::create(builder, builder.getI16IntegerAttr(0));
+  Value pattern = builder.createOrFold<arith::SelectOp>(condition, all, none);
+  const Result halves = viewed(mask, signedInteger(context, 16));
+  npu::DuplicateOp::create(builder, halves->buffer, halves->offset, pattern,
+                           make.constant(bits / 16), npu::RepeatAttr());
+  barrier();
+  return mask;
 }
 
 bool TileOperations::copyMask(const VectorTile& target, const VectorTile& source) {

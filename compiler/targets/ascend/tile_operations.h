@@ -50,6 +50,9 @@ public:
   Result broadcast(const VectorTile& source, bool isNumberPerRow,
                    const VectorTile* target = nullptr);
 
+  /// Whether a tile of bytes can count as one of 16 bits.
+  bool isOfPairs(const VectorTile& tile) const;
+
   void unary(npu::UnaryKind kind, const VectorTile& target, const VectorTile& source);
   void binary(npu::BinaryKind kind, const VectorTile& target, const VectorTile& a,
               const VectorTile& b);
@@ -61,6 +64,11 @@ public:
   /// is null.
   Result bits(mlir::Operation* op, const VectorTile& a, const VectorTile& b,
               const VectorTile* target = nullptr);
+  Result exclusiveBits(const VectorTile& a, const VectorTile& b,
+                       const VectorTile* target = nullptr);
+  /// And or Or of the bits of tiles or masks.
+  Result combinedBits(npu::BinaryKind kind, const VectorTile& a, const VectorTile& b,
+                      const VectorTile* target = nullptr);
   Result invertedBits(const VectorTile& tile, const VectorTile* target = nullptr);
 
   /// `rounding` replaces that of a step to integers, or to floats of 16 bits.
@@ -73,7 +81,13 @@ public:
                        mlir::Value scalar, const VectorTile* target = nullptr);
   /// The mask of bools, which take a byte each in memory.
   Result maskOf(const VectorTile& bools);
+  /// The mask of a condition that is the same for all elements of tiles with this pitch.
+  VectorTile spreadCondition(mlir::Value condition, int64_t pitch);
   bool copyMask(const VectorTile& target, const VectorTile& source);
+  /// Integers of 16 or 32 bits with the other first bit: signed ones lie to each other then as unsigned ones did.
+  Result withTopBitFlipped(const VectorTile& source);
+  /// The same of a number.
+  mlir::Value withTopBitFlipped(mlir::Value number);
   /// Of 32-bit integers.
   Result compareIntegers(mlir::arith::CmpIPredicate predicate, const VectorTile& a,
                          const VectorTile& b);
@@ -101,6 +115,11 @@ private:
   std::optional<int64_t> halvesIn(const VectorTile& tile);
   Result integersToBfloat16(const VectorTile& source, npu::Rounding rounding,
                             const VectorTile* target);
+  /// All of a tile as one row.
+  TileOperations asRow(const VectorTile& tile) const;
+  bool fillBytes(const VectorTile& target, mlir::Value scalar);
+  bool copyBytes(const VectorTile& target, const VectorTile& source);
+  bool fillWide(const VectorTile& target, mlir::Value scalar);
   VectorTile filledUp(const VectorTile& tile, int64_t size);
   void barrier();
 
@@ -109,6 +128,9 @@ private:
   bool waits;
   int64_t rows = 1, columns = 1;
 };
+
+/// The comparison that takes numbers as signed ones.
+mlir::arith::CmpIPredicate withSign(mlir::arith::CmpIPredicate predicate);
 
 /// As it lies in a buffer: integers get a sign, an index is a 32-bit integer.
 mlir::Type storedType(mlir::Type type);

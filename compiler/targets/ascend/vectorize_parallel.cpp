@@ -25,12 +25,16 @@
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/scalar_functions.h"
 #include "compiler/targets/ascend/split_statements.h"
+#include "compiler/targets/ascend/uniform_branches.h"
 
 #include "compiler/ir/memory_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include <set>
+#include <string>
 #include <utility>
 
 using namespace mlir;
@@ -183,6 +187,10 @@ void dropBarrierBehind(Operation* last, const Barriers& own) {
   if (auto barrier = dyn_cast_or_null<PipeBarrierOp>(last);
       barrier && barrier.getPipe() == Pipe::V && !own.contains(barrier))
     return barrier.erase();
+  if (auto branch = dyn_cast_or_null<scf::IfOp>(last))
+    for (Region& side : branch->getRegions())
+      if (!side.empty())
+        dropBarrierBehind(lastBefore(nullptr, &side.front()), own);
   auto loop = dyn_cast_or_null<tile::ForOp>(last);
   if (!loop)
     return;
@@ -227,17 +235,27 @@ public:
   }
 
 private:
-  /// As instructions; else each statement by itself; else element by element.
-  void lower(tile::ParallelOp nest) {
+  /// As instructions; else each statement by itself; else element by element. `versions`: how many branches have been
+  /// taken out of it.
+  void lower(tile::ParallelOp nest, unsigned versions = 0) {
+    constexpr unsigned kMostVersions = 4; // each may double the kernel's text
     moveViewsOut(nest);
+    if (versions < kMostVersions)
+      if (const auto parts = takeOutBranch(nest, waits)) {
+        for (tile::ParallelOp part : *parts)
+          lower(part, versions + 1);
+        return;
+      }
     nest = joinDims(nest);
     if (expandNamedNest(nest, waits) || makeInstructions(nest) || makeChosenInstructions(nest))
       return;
     if (const SmallVector<tile::ParallelOp> parts = splitStatements(nest); !parts.empty()) {
       for (tile::ParallelOp part : parts)
-        lower(part);
+        lower(part, versions);
       return;
     }
+    if (hasBranchOfRows(nest))
+      return lower(peel(nest), versions);
     if (refuseMisaligned(nest))
       return;
     if (addsToElements(nest))
@@ -252,7 +270,8 @@ private:
     constexpr const char* on = " runs element by element on the scalar unit: ";
     auto dtype = nest->getAttrOfType<StringAttr>(kReductionAttr);
     if (!dtype) {
-      nest.emitRemark() << "this nest" << on << reason;
+      if (told.insert({nest.getLoc().getAsOpaquePointer(), reason}).second)
+        nest.emitRemark() << "this nest" << on << reason;
     } else if (toldReductions.insert(nest.getLoc()).second) { // its first line, and the others
       nest.emitRemark() << "this reduction" << on
                         << (dtype.empty() ? reason
@@ -320,6 +339,7 @@ private:
 
   std::string reason;
   DenseSet<Location> toldReductions;
+  std::set<std::pair<const void*, std::string>> told; ///< of parts of a nest
   bool hasToldOfBfloat16 = false;
   bool waits;
 };
