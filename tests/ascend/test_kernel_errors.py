@@ -70,10 +70,16 @@ def test_elements_of_half_a_byte(dtype: str) -> None:
     assert line == 1
 
 
-#: What a loop over bytes and numbers without a sign can't do, by the words that the user knows.
+#: What a loop over numbers without a sign can't do, by the words that the user knows, and what can.
 SCALAR_LOOPS: dict[str, Callable[..., Any]] = {
-    "the vector unit has no max of uint16": lambda x: T.max(x, T.cast(3, "uint16")),
-    "the vector unit has no div of uint16": lambda x: x // T.cast(3, "uint16"),
+    "the vector unit has no div of uint64, but divides floats": lambda x: x // T.uint64(3),
+    "the vector unit has no max of uint64, but has it of 32 bits": lambda x: T.max(x, T.uint64(3)),
+    "the vector unit converts no uint64 to float32": lambda x: T.cast(
+        T.cast(x, "float32"), "uint64"
+    ),
+    "compares integers of 64 bits by == and != only": lambda x: T.if_then_else(
+        x < T.uint64(3), x, T.uint64(3)
+    ),
 }
 
 
@@ -82,9 +88,9 @@ def test_messages_name_what_the_user_wrote(message: str) -> None:
     function = SCALAR_LOOPS[message]
 
     @T.prim_func
-    def main(A: T.Tensor((64,), "uint16"), C: T.Tensor((64,), "uint16")):
+    def main(A: T.Tensor((64,), "uint64"), C: T.Tensor((64,), "uint64")):
         with T.Kernel(1, is_npu=True) as (cid, vid):
-            x = T.alloc_ub((64,), "uint16")
+            x = T.alloc_ub((64,), "uint64")
             T.copy(A, x)
             for i in T.Parallel(64):
                 x[i] = function(x[i])

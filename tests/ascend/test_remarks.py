@@ -31,7 +31,7 @@ def test_a_remark_names_the_dtype_of_the_tiles(dtype: str) -> None:
 
     _, told = compiled(main, AUTO)
     why = "this nest runs element by element on the scalar unit: the vector unit has no add of"
-    assert told == [f"{why} {dtype}"] * 2
+    assert told == [f"{why} {dtype}, but has it of 32 bits"] * 2
 
 
 def row_maxima(dtype: str) -> Any:  # noqa: ANN401

@@ -115,7 +115,8 @@ Tile NestVectorizer::comparedFloats(arith::CmpFOp op) {
 Tile NestVectorizer::comparedWide(arith::CmpIOp op) {
   const CompareMode mode = compareMode(op.getPredicate());
   if (mode != CompareMode::EQ && mode != CompareMode::NE)
-    return none("the vector unit has no order of 64-bit integers");
+    return none(
+        "the vector unit compares integers of 64 bits by == and != only, those of 32 bits by all");
   Value left = op.getLhs(), right = op.getRhs();
   if (scalarOf(left))
     std::swap(left, right);
@@ -169,7 +170,7 @@ Tile NestVectorizer::unsignedExtreme(Operation* op) {
   if (element.isInteger(8))
     return computedBytes(op, kind);
   if (!isVectorType(element))
-    return none("the vector unit has no " + operationOfDtype(op));
+    return none(lacking(op));
   const Tile a = withTopBitFlipped(op->getOperand(0)), b = withTopBitFlipped(op->getOperand(1));
   if (!a || !b)
     return std::nullopt;

@@ -80,6 +80,17 @@ static std::optional<Rounding> integralRounding(Operation* op) {
       .Default([](auto) { return std::nullopt; });
 }
 
+std::string lacking(Operation* op) {
+  const std::string text = "the vector unit has no " + operationOfDtype(op);
+  const Type type = op->getResult(0).getType();
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return text + ", but divides floats";
+  const bool isOfNumbers =
+      binaryKind(op) ||
+      isa<arith::MaxUIOp, arith::MinUIOp, arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op);
+  return type.isInteger(64) && isOfNumbers ? text + ", but has it of 32 bits" : text;
+}
+
 Tile NestVectorizer::operandOf(Value value) {
   Tile tile = tileOf(value);
   if (!tile || !tiles.elementOf(*tile).isBF16())
@@ -132,7 +143,7 @@ Tile NestVectorizer::binary(Operation* op, BinaryKind kind) {
     return computedBytes(op, kind);
   const Type work = element.isBF16() ? Type(builder.getF32Type()) : element;
   if (!isVectorType(work))
-    return none("the vector unit has no " + operationOfDtype(op));
+    return none(lacking(op));
   Value left = op->getOperand(0), right = op->getOperand(1);
   if (scalarOf(left) && scalarKind(kind) && kind != BinaryKind::Sub)
     std::swap(left, right);
@@ -168,7 +179,7 @@ Tile NestVectorizer::shifted(Operation* op) {
   if (!amount)
     return none("it shifts by a number of its own for each element");
   if (!isVectorType(element))
-    return none("the vector unit has no " + operationOfDtype(op));
+    return none(lacking(op));
   const auto width = element.getIntOrFloatBitWidth();
   if (amount.getType().isIndex())
     amount = arith::IndexCastOp::create(builder, builder.getIntegerType(width), amount);
@@ -394,7 +405,7 @@ Tile NestVectorizer::magnitude(Operation* op) {
   const Tile source =
       isByte ? extendedByte(op->getOperand(0), /*hasNoSign=*/false) : tileOf(op->getOperand(0));
   if (!source || !isVectorType(element))
-    return source ? none("the vector unit has no " + operationOfDtype(op)) : source;
+    return source ? none(lacking(op)) : source;
   const VectorTile negative = tiles.makeTile(element);
   const Type scalar = builder.getIntegerType(element.getIntOrFloatBitWidth());
   Value minusOne = arith::ConstantOp::create(builder, builder.getIntegerAttr(scalar, -1));
@@ -434,7 +445,7 @@ Tile NestVectorizer::function(FunctionKind kind, Operation* op) {
 
 Tile NestVectorizer::unary(Operation* op) {
   const Type type = op->getResult(0).getType();
-  const std::string refusal = "the vector unit has no " + operationOfDtype(op);
+  const std::string refusal = lacking(op);
   if (!type.isF16() && !type.isF32() && !type.isBF16())
     return none(refusal);
   const bool isWide = !type.isBF16();

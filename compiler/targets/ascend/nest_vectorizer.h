@@ -17,6 +17,8 @@ namespace tilewright::ascend {
 
 /// What the vector unit computes in.
 bool isVectorType(mlir::Type type);
+/// That it has no such operation, and what it has.
+std::string lacking(mlir::Operation* op);
 
 /// A value of the body is, over all iterations, the same number, a sum of the nest's indices, or a
 /// tile in UB. Each operation is made for all iterations before the next one.

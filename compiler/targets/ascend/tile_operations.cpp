@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/tile_operations.h"
 
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -442,7 +443,8 @@ Result TileOperations::convert(const VectorTile& source, Type to,
   if (rounding && elementOf(source) == to)
     steps = SmallVector<CastStep>{{to, *rounding}};
   if (!steps)
-    return refuse("the vector unit has no such conversion");
+    return refuse("the vector unit converts no " + tile::dtypeName(from) + " to " +
+                  tile::dtypeName(to));
   VectorTile current = source;
   for (auto [number, step] : llvm::enumerate(*steps)) {
     const bool isLast = number + 1 == steps->size();
