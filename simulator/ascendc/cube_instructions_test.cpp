@@ -311,6 +311,12 @@ TEST(CubeInstructions, MmadOfWhatNothingLoadedIsTold) {
          "Mmad on PIPE_M reads L0B bytes 2048 to 6143, which nothing has written");
   expect(findings(160, 16, 64),
          "Mmad on PIPE_M reads L0A bytes 2048 to 20479, which nothing has written");
+  // A product that adds to what nothing has written.
+  of_four_fractals<<<1, nullptr, nullptr>>>(x.gm(), c.gm(),
+                                            MmadParams(16, 16, 64, 0, false, false));
+  const std::string added = allFindings();
+  expect(added, "Mmad on PIPE_M reads L0C bytes 0 to 1023");
+  expect(added, "note: the first product that goes there must not add to what it holds");
   // The vector of a product of a vector takes 32 bytes for each 16 halves.
   EXPECT_EQ(findings(1, 16, 64), "");
   expect(findings(1, 16, 65), "reads L0B bytes 2048 to 2559, which nothing has written");

@@ -346,6 +346,10 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
                           "isPad and paddingValue, or read fewer elements"});
   else if (current->space == Space::L0A || current->space == Space::L0B)
     item.notes.push_back({{}, "load as many fractals as m, n and k ask for, or multiply fewer"});
+  else if (current->space == Space::L0C)
+    item.notes.push_back({{},
+                          "the first product that goes there must not add to what it holds "
+                          "(cmatrixInitVal; in a kernel of the language init=True), or read less"});
   else
     item.notes.push_back({{}, "write them first, by a copy or Duplicate, or read fewer elements"});
   constexpr unsigned mostSteps = 4;
