@@ -124,8 +124,13 @@ public:
     const bool isOfIntegers =
         (element.isSignedInteger(16) || element.isSignedInteger(32)) && !isOfMagnitudes(reduce);
     const bool isKnown = element.isF16() || element.isBF16() || element.isF32() || isOfIntegers;
-    if (!kindOf(reduce.getKind()) || isCombined || !isKnown ||
-        target.type().getElementType() != element)
+    if (target.type().getElementType() != element)
+      return reduce.emitError() << "unsupported on ascend: a reduction of "
+                                << tile::dtypeName(element) << " elements into a tile of "
+                                << tile::dtypeName(target.type().getElementType())
+                                << "; reduce into one of the same dtype and convert that "
+                                   "(T.tile.cast)";
+    if (!kindOf(reduce.getKind()) || isCombined || !isKnown)
       return reduce.emitError() << "unsupported on ascend: a reduction by "
                                 << stringifyReduceKind(reduce.getKind()) << " of "
                                 << tile::dtypeName(element) << " elements";

@@ -88,6 +88,17 @@ func.func @f(%n: index) {
 }
 
 // -----
+func.func @other_dtype(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x128xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<32xsi32, UB>
+    // expected-error@+1 {{unsupported on ascend: a reduction of float32 elements into a tile of int32; reduce into one of the same dtype and convert that (T.tile.cast)}}
+    tile.reduce max %x : !tile.buffer<32x128xf32, UB> dim 1 into %m : !tile.buffer<32xsi32, UB> clear
+  }
+  return
+}
+
+// -----
 // A running sum: one line after the other, small floats in float32.
 // CHECK-LABEL: func.func @running
 // CHECK: %[[TOTALS:.*]] = tile.alloc "totals" : !tile.buffer<64xf32, UB>
