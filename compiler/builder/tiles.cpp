@@ -92,6 +92,50 @@ bool roundsOnNpu(Construction& state, const Side& from, const Side& to,
 
 } // namespace
 
+namespace {
+
+/// The shape in which a whole tile on an NPU has the dims of a part of a tensor of which there is more than one, where each
+/// dim of the tile is some of those one after the other: (2, 4, 16) for (2, 4, 1, 16) elements and a tile of (8, 16). Else empty.
+std::vector<Index> unfoldedShape(const Construction& state, const Side& part, const Side& whole) {
+  const builder::BufferRecord &tensor = state.record(part.buffer),
+                              &tile = state.record(whole.buffer);
+  if (!state.isNpu || part.kind != Side::Kind::Part || whole.kind != Side::Kind::Whole ||
+      tensor.space != tile::MemorySpace::Global || tile.space == tile::MemorySpace::Global)
+    return {};
+  std::vector<Index> dims;
+  for (const Index& extent : part.extents)
+    if (const auto* number = std::get_if<int64_t>(&extent); !number || *number != 1)
+      dims.push_back(extent);
+  size_t next = 0;
+  for (const Index& extent : whole.extents) {
+    const auto* wanted = std::get_if<int64_t>(&extent);
+    if (!wanted)
+      return {};
+    int64_t elements = 1;
+    for (; elements < *wanted && next < dims.size(); ++next) {
+      const auto* number = std::get_if<int64_t>(&dims[next]);
+      if (!number || *number <= 0 || *wanted % (elements * *number) != 0)
+        return {};
+      elements *= *number;
+    }
+    if (elements != *wanted)
+      return {};
+  }
+  const bool isFolded = next == dims.size() && dims.size() > whole.extents.size() &&
+                        state.isSame(dims.back(), whole.extents.back());
+  return isFolded ? dims : std::vector<Index>();
+}
+
+} // namespace
+
+/// Whether a side is a whole buffer of one element.
+static bool isOneNumber(const Side& side) {
+  return side.kind == Side::Kind::Whole && llvm::all_of(side.extents, [](const Index& extent) {
+           const auto* number = std::get_if<int64_t>(&extent);
+           return number && *number == 1;
+         });
+}
+
 void KernelBuilder::copy(const Operand& source, const Operand& target, const Attributes& attributes,
                          std::optional<Value> pad) {
   auto from = resolveSide(*state, source, "copy source");
@@ -99,7 +143,12 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   bool isUsable = !pad || state->isUsable(*pad);
   if (!from || !to || !isUsable)
     return;
-  if (from->kind == Side::Kind::Element && to->kind == Side::Kind::Element && attributes.empty()) {
+  // Of a tensor without dims there is no tile.
+  const bool isNumber = state->isNpu && isOneNumber(*from) && isOneNumber(*to) &&
+                        from->extents.empty() != to->extents.empty();
+  const bool areElements =
+      from->kind == Side::Kind::Element && to->kind == Side::Kind::Element && attributes.empty();
+  if (areElements || isNumber) {
     Value value = load(from->buffer, from->offsets);
     store(to->buffer, to->offsets, value);
     return;
@@ -109,6 +158,13 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   bool isTransposed = flag(attributes, "transpose");
   if (isTransposed && !transposeSide(*state, *from))
     return;
+  for (auto [part, whole] : {std::pair(&*from, &*to), {&*to, &*from}})
+    if (const std::vector<Index> shape = unfoldedShape(*state, *part, *whole);
+        !isTransposed && !shape.empty()) {
+      whole->buffer = view(whole->buffer, shape, state->record(whole->buffer).dtype);
+      whole->offsets.assign(shape.size(), Index(int64_t{0}));
+      whole->extents = shape;
+    }
   std::vector<builder::End> ends;
   if (!isTransposed)
     ends = builder::fitToTile(*state, *from, *to);

@@ -70,6 +70,55 @@ for NAME, (FIRST, SECOND) in SHAPES.items():
         add(f"{NAME} {DTYPE} {TO} back", SECOND, FIRST, DTYPE, TO)
 
 
+def folded(start: int, stop: int) -> Any:  # noqa: ANN401
+    """Rows of several dims are rows of a tile with fewer, in both directions."""
+    rows = 2 * 4 * (stop - start)
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((2, 4, 5, 16), "float16"),
+        B: T.Tensor((rows, 16), "float16"),
+        C: T.Tensor((2, 4, 5, 16), "float16"),
+        n: T.Tensor((), "float16"),
+        D: T.Tensor((16,), "float16"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            tile = T.alloc_ub((rows, 16), "float16")
+            one = T.alloc_ub((1,), "float16")
+            row = T.alloc_ub((16,), "float16")
+            if vid == 0:
+                T.copy(A[:, :, start:stop, :], tile)
+                T.copy(tile, B)
+                T.tile.add(tile, tile, 1.0)
+                T.copy(tile, C[:, :, start:stop, :])
+                T.copy(n, one)
+                T.tile.fill(row, one[0])
+                T.copy(row, D)
+
+    return main
+
+
+for START, STOP in ((2, 3), (1, 4), (0, 5)):
+    values = random.standard_normal((2, 4, 5, 16)).astype(np.float16)
+    part = values[:, :, START:STOP].astype(np.float64).reshape(-1, 16)
+    stored = np.zeros((2, 4, 5, 16))
+    stored[:, :, START:STOP] = values[:, :, START:STOP].astype(np.float64) + 1
+    GROUP.add(
+        f"folded {START} to {STOP}",
+        folded(START, STOP),
+        [
+            values,
+            np.zeros(part.shape, np.float16),
+            np.zeros(values.shape, np.float16),
+            np.array(2.5, np.float16),
+            np.zeros(16, np.float16),
+        ],
+        {1: part, 2: stored, 4: np.full(16, 2.5)},
+        rtol=2e-3,
+        atol=2e-3,
+    )
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_copy(name: str) -> None:
     GROUP.check(name)
