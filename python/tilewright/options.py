@@ -118,6 +118,7 @@ class PassConfigKey(StrEnum, metaclass=_NamesKeys):
     TL_ASCEND_AUTO_SYNC_VS = "tl.ascend_auto_sync_vs"
     TL_ASCEND_TAIL_MASK = "tl.ascend_tail_mask"
     TL_ASCEND_VECTOR_MASK_REUSE = "tl.ascend_vector_mask_reuse"
+    TL_ASCEND_SCALAR_STORE_TO_DMA = "tl.ascend_scalar_store_to_dma"
     TL_DYNAMIC_ALIGNMENT = "tl.dynamic_alignment"
     TL_DISABLE_DYNAMIC_TAIL_SPLIT = "tl.disable_dynamic_tail_split"
     TL_DEBUG_MERGE_SHARED_MEMORY_ALLOCATIONS = "tl.debug_merge_shared_memory_allocations"
@@ -152,6 +153,7 @@ _WITHOUT_EFFECT = {
         "whatever the target",
     ),
     "tl.ascend_tail_mask": "because what a load leaves of a tile is pad_value, also in reductions",
+    "tl.ascend_scalar_store_to_dma": "because single elements go past the scalar unit's cache",
 }
 #: The automatic passes of the Ascend target, each on or off.
 _SWITCHES = (

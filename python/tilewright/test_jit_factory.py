@@ -518,6 +518,11 @@ def test_fast_math_gives_other_code():
             "tile is pad_value, also in reductions",
         ),
         (
+            {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_SCALAR_STORE_TO_DMA: True}},
+            "pass config 'tl.ascend_scalar_store_to_dma' has no effect here, because single "
+            "elements go past the scalar unit's cache",
+        ),
+        (
             {
                 "pass_configs": {
                     tilewright.PassConfigKey.TL_ASCEND_VECTOR_MASK_REUSE: False,
