@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #define TILEWRIGHT_EXPORT __attribute__((visibility("default")))
@@ -96,15 +97,16 @@ struct LaunchOptions {
     return idleLimitSeconds < most ? idleLimitSeconds : most;
   }
   double repeatLimitSeconds = 2; ///< for cores that repeat the same with the same results
-  double printLimit = 16;  ///< MiB of text that a core may print; a chip has 1 MiB for its values
-  bool countSyncs = false; ///< list the synchronisations in the report
-  bool trace = false;      ///< keep records and estimate the time on the chip
-  bool timeOnly = false;   ///< no effects and no checks: memory keeps its values (trace)
-  bool warmL2 = false;     ///< L2 holds what an earlier launch left, as when profiled (trace)
-  bool printTime = false;  ///< print tables of the estimate on stderr (trace)
-  std::string timeJson;    ///< write the estimate as JSON to this file (trace)
-  std::string timeline;    ///< write the estimate as an HTML page to this file (trace)
-  std::string chromeTrace; ///< write it as a Chrome trace, JSON, to this file (trace)
+  double printLimit = 16;    ///< MiB of text that a core may print; a chip has 1 MiB for its values
+  bool countSyncs = false;   ///< list the synchronisations in the report
+  bool listAccesses = false; ///< list what instructions touch in the report
+  bool trace = false;        ///< keep records and estimate the time on the chip
+  bool timeOnly = false;     ///< no effects and no checks: memory keeps its values (trace)
+  bool warmL2 = false;       ///< L2 holds what an earlier launch left, as when profiled (trace)
+  bool printTime = false;    ///< print tables of the estimate on stderr (trace)
+  std::string timeJson;      ///< write the estimate as JSON to this file (trace)
+  std::string timeline;      ///< write the estimate as an HTML page to this file (trace)
+  std::string chromeTrace;   ///< write it as a Chrome trace, JSON, to this file (trace)
   std::string chip = "910B2";
   int32_t device = -1; ///< where the kernel runs; -1: memory of all devices is its own
 };
@@ -124,12 +126,23 @@ constexpr int32_t faultStatusOf(KernelType type) {
   return type == KernelType::AivOnly ? 507035 : 507015;
 }
 
+/// What an instruction has touched, or a barrier within it. Pipes and memories are numbered as in isa/instruction.h.
+struct ListedAccess {
+  Place place; ///< of the call
+  uint8_t pipe = 0, space = 0;
+  bool isCube = false; ///< of the cube core
+  bool isBarrier = false, isWrite = false;
+  std::vector<std::pair<uint64_t, uint64_t>>
+      bytes; ///< from the first to behind the last of each run
+};
+
 /// The outcome of a launch. `status` is 0 or the number that the vendor's runtime would return
 /// (507014 time-out or deadlock, faultStatusOf its kind for all else that a kernel does wrong).
 struct LaunchReport {
   int32_t status = 0;
   std::vector<Finding> findings;
   std::vector<std::string> syncSites; ///< synchronisations seen, by number (countSyncs)
+  std::vector<ListedAccess> accesses; ///< core by core, in order (listAccesses)
   double modelledMicroseconds = 0;    ///< of the task, from the timing model; 0 without it
   double coreMicroseconds = 0;        ///< mean over the cores
   double pipeMicroseconds[7] =

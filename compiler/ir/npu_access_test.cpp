@@ -64,6 +64,10 @@ TEST(NpuAccess, Repeats) {
                        " repeat <lanes = 12, times = 4, blocks = [1, 2], strides = [5, 0]>"),
             (Texts{"W 4 * " + std::to_string(32 + 16) + " by " + std::to_string(5 * 32),
                    "R " + std::to_string(64 + 16)}));
+  // One block for all lanes is read whole, though less than a block is left for the last ones.
+  EXPECT_EQ(accessesOf("npu.unary exp " + x + ", " + x +
+                       " repeat <lanes = 12, times = 2, blocks = [1, 0], strides = [2, 0]>"),
+            (Texts{"W 2 * 48 by 64", "R 32"}));
 }
 
 TEST(NpuAccess, Calls) {
@@ -85,7 +89,7 @@ TEST(NpuAccess, BarriersInside) {
   EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1 clear"),
             (Texts{"W 16", "R 640"}));
   EXPECT_EQ(accessesOf("npu.broadcast " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1"),
-            (Texts{"*W 640", "R 16", "*R 256", "W 256"}));
+            (Texts{"*W 640", "R 32", "*R 256", "W 256"}));
   EXPECT_EQ(accessesOf("npu.broadcast " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 0"),
             (Texts{"W 640", "R 160"}));
 }

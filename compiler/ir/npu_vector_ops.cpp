@@ -74,8 +74,10 @@ static void setShape(Access& access, Value count, RepeatAttr repeat, size_t numb
   const int64_t laneBytes = repeat.getLanes() * bits / 8;
   const int64_t blocks = int64_t(llvm::divideCeil(laneBytes, kBlockBytes));
   const int64_t lastBlock = laneBytes - (blocks - 1) * kBlockBytes;
-  setRowBytes(access, repeat.getTimes(),
-              (blocks - 1) * repeat.getBlocks()[number] * kBlockBytes + lastBlock,
+  const int64_t apart = repeat.getBlocks()[number] * kBlockBytes;
+  // Where blocks lie one on the other, the last one, which may be short, doesn't end behind those before it.
+  const int64_t wholeBlocks = blocks > 1 ? (blocks - 2) * apart + kBlockBytes : 0;
+  setRowBytes(access, repeat.getTimes(), std::max((blocks - 1) * apart + lastBlock, wholeBlocks),
               repeat.getStrides()[number] * kBlockBytes);
 }
 
@@ -298,8 +300,11 @@ void ReduceOp::getAccesses(Accesses& accesses) {
   }
   // A barrier stands before each row of columns but the first that is combined with the target.
   if (getDim() == 0 && rows > (getClear() ? 2 : 1)) {
-    target.isBehindBarrier = target.isWrite = true;
-    accesses.push_back(target);
+    target.isBehindBarrier = true;
+    for (const bool isWrite : {false, true}) {
+      target.isWrite = isWrite;
+      accesses.push_back(target);
+    }
   }
   accesses.push_back(tileAccess(getSource(), getSourceOffset(), rows, columns, int64_t(getPitch()),
                                 /*isWrite=*/false));
@@ -316,7 +321,9 @@ LogicalResult ReduceOp::verify() {
 void BroadcastOp::getAccesses(Accesses& accesses) {
   const auto rows = int64_t(getRows()), columns = int64_t(getColumns());
   BufferType type = getSource().getType();
-  const int64_t sources = (getDim() == 1 ? rows : columns) * int64_t(type.getElementBits()) / 8;
+  // Numbers of rows are taken eight at a time.
+  const int64_t taken = getDim() == 1 ? int64_t(llvm::alignTo(uint64_t(rows), 8)) : columns;
+  const int64_t sources = taken * int64_t(type.getElementBits()) / 8;
   accesses.push_back(tileAccess(getTarget(), getTargetOffset(), rows, columns, int64_t(getPitch()),
                                 /*isWrite=*/true));
   accesses.back().isBehindBarrier = getDim() == 1; // numbers become blocks of scratch first

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -172,6 +173,7 @@ void Machine::makeGroup(uint32_t block) {
     agents[index]->inspected = options.randomOrderSeed || !canSeeStates() ? nullptr : &isInspecting;
     agents[index]->someHaveFailed = &state.someHaveFailed;
     agents[index]->hazards.tensorNames = request.tensorNames;
+    agents[index]->hazards.listsAccesses = options.listAccesses;
     agents[index]->kernelCode = view.cube ? request.kernel->aic : request.kernel->aiv;
     agents[index]->start(body, &starts.back());
   }
@@ -563,6 +565,14 @@ LaunchReport Machine::gather() {
   auto hasEnded = [](const ReportItem& item) {
     return item.sentence.find("507014") != std::string::npos;
   };
+  std::set<std::string> said;
+  const auto sayOnce = [&](std::vector<ReportNote>& notes) {
+    for (ReportNote& note : notes)
+      if (!note.once.empty() && !said.insert(note.once).second)
+        note.once.clear();
+    std::erase_if(notes,
+                  [](const ReportNote& note) { return note.text.empty() && note.once.empty(); });
+  };
   bool saysSo = !options.check || !isTooMuch;
   for (bool wanted : {true, false})
     for (const ReportItem& item : report.all()) {
@@ -573,12 +583,17 @@ LaunchReport Machine::gather() {
         told.notes.push_back({{},
                               "the launch has ended before its accesses to GM were compared: races "
                               "may be left that nobody has told"});
+      sayOnce(told.notes);
       result.findings.push_back({render(told), told.isError});
       if (item.isError && !result.status)
         result.status = hasEnded(item) ? 507014 : faultStatusOf(request.kernel->type);
     }
   if (options.countSyncs)
     result.syncSites = sites.all();
+  for (Agent* a : agents)
+    if (a)
+      result.accesses.insert(result.accesses.end(), a->hazards.listed.begin(),
+                             a->hazards.listed.end());
   if (std::string complaint = sites.complaint(); !complaint.empty())
     result.findings.push_back({"warning: " + complaint + "\n", false});
   if (options.trace && !result.status)

@@ -42,6 +42,11 @@ public:
                       "and tl.ascend_auto_cross_core_sync in pass_configs"
                     : "";
   }
+  /// Where the vendor's compiler orders two instructions by itself.
+  static const char* relaxed() {
+    return "the vendor's compiler orders these two by itself: a kernel that relies on it runs here "
+           "with TILEWRIGHT_ASCEND=relaxed";
+  }
   /// Of global memory that nothing has written.
   const char* fillBefore() const {
     return isPython

@@ -79,6 +79,7 @@ Clock CoreHazards::completed(Pipe pipe) const {
 }
 
 void CoreHazards::barrier(Pipe pipe) {
+  list(pipe, nullptr);
   clocks[static_cast<unsigned>(pipe)][pipe] = epochs[static_cast<unsigned>(pipe)];
 }
 
@@ -96,7 +97,29 @@ void CoreHazards::barrierAll() {
     clock = all;
 }
 
+/// An access, or a barrier of the pipe.
+void CoreHazards::list(Pipe pipe, const Access* access) {
+  if (!listsAccesses)
+    return;
+  const auto p = static_cast<unsigned>(pipe);
+  ListedAccess one;
+  one.place = sites.empty() ? Place{} : sites[currentSite[p]].place;
+  one.pipe = static_cast<uint8_t>(pipe);
+  one.isCube = cube;
+  one.isBarrier = !access;
+  std::vector<Interval> runs;
+  if (access) {
+    one.space = static_cast<uint8_t>(access->space);
+    one.isWrite = access->kind != AccessKind::Read;
+    access->region.intervals(runs);
+  }
+  for (const Interval& run : runs)
+    one.bytes.emplace_back(run.begin, run.end);
+  listed.push_back(std::move(one));
+}
+
 void CoreHazards::note(Pipe pipe, const Access& access) {
+  list(pipe, &access);
   if (!check)
     return;
   auto p = static_cast<unsigned>(pipe);
@@ -178,7 +201,7 @@ void CoreHazards::noteUnwritten(Pipe pipe, const Unwritten& unwritten) {
 
 void CoreHazards::noteScalarGlobal(const Access& access, bool pastCache) {
   if (!check)
-    return;
+    return list(Pipe::S, &access);
   note(Pipe::S, access);
   if (access.kind == AccessKind::Read)
     globalLog.back().scalarRead = ++clocks[0].known[Clock::scalarReads];
@@ -199,14 +222,16 @@ void CoreHazards::cleanCache(uint64_t line) {
     cachedLines.clear();
 }
 
-bool CoreHazards::autoOrdered(Pipe earlier, Pipe later) const {
-  if (!relaxed || cube)
-    return false;
+bool areOrderedByVendor(Pipe earlier, Pipe later) {
   auto isPair = [&](Pipe a, Pipe b) {
     return (earlier == a && later == b) || (earlier == b && later == a);
   };
   return isPair(Pipe::V, Pipe::V) || isPair(Pipe::V, Pipe::S) || isPair(Pipe::S, Pipe::MTE2) ||
          isPair(Pipe::S, Pipe::MTE3);
+}
+
+bool CoreHazards::autoOrdered(Pipe earlier, Pipe later) const {
+  return relaxed && !cube && areOrderedByVendor(earlier, later);
 }
 
 bool CoreHazards::ordered(Pipe earlier, uint32_t epoch) const {
@@ -291,7 +316,9 @@ void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe 
              std::to_string(theirs.place.line) + " and " +
              words.waitFlag(other, currentPipe, "id") + " before line " +
              std::to_string(mine.place.line);
-  item.notes.push_back({{}, "add " + advice + words.switchWithinCores()});
+  item.notes.push_back({{}, "add " + advice, words.switchWithinCores()});
+  if (!cube && areOrderedByVendor(other, currentPipe))
+    item.notes.push_back({{}, "", words.relaxed()});
   seen->second.finding = report.add(key, std::move(item));
 }
 

@@ -3,6 +3,7 @@
 #ifndef TILEWRIGHT_SIMULATOR_SYNC_CORE_HAZARDS_H
 #define TILEWRIGHT_SIMULATOR_SYNC_CORE_HAZARDS_H
 
+#include "simulator/launch.h"
 #include "simulator/memory/tensor_names.h"
 #include "simulator/sync/report.h"
 #include "simulator/sync/shadow.h"
@@ -39,6 +40,9 @@ constexpr uint64_t cacheLineBytes = 64;
 constexpr uint64_t cacheLineOf(uint64_t address) {
   return address / cacheLineBytes * cacheLineBytes;
 }
+
+/// Whether the vendor's compiler orders two instructions of these pipes of a vector core by itself.
+bool areOrderedByVendor(Pipe earlier, Pipe later);
 
 extern const char* const pipeNames[numPipes]; // PIPE_V
 extern const char* const pipeShort[numPipes]; // V, as in HardEvent::V_MTE3
@@ -111,8 +115,11 @@ public:
   /// Where the kernel's tensor of that number begins, and what of its shape is known at run time only.
   void nameGlobal(uint16_t number, uint64_t begin, std::vector<int64_t> extents);
   std::optional<GlobalTensorName> globalTensor(uint16_t number) const;
+  bool listsAccesses = false; ///< LaunchOptions::listAccesses
+  std::vector<ListedAccess> listed;
 
 private:
+  void list(Pipe pipe, const Access* access);
   void meet(const Segment& segment, Interval overlap) override;
   void race(const char* kind, const Segment& segment, Interval overlap, Pipe other, Stamp stamp,
             bool otherWrites);

@@ -536,7 +536,7 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
                               (overlap.more ? ", and more behind them" : "")});
   }
   const Advice words(second.place);
-  std::string advice;
+  std::string advice, once;
   if (!sameCore) {
     noteOtherPipes(cx, x.pipe, item);
     noteOtherPipes(cy, y.pipe, item);
@@ -551,7 +551,7 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
              (one == other ? "" : "; or " + other) + ") or " + words.syncAll() +
              ", let them touch different bytes, or use " + words.atomicAdd();
     if (cx.isCube() != cy.isCube())
-      advice += words.switchBetweenCores();
+      once = words.switchBetweenCores();
   } else if (p == q)
     advice = "add " + words.barrier(static_cast<Pipe>(p)) + " between them";
   else if (!isEventOf(cx.isCube(), static_cast<Pipe>(p), static_cast<Pipe>(q)))
@@ -560,8 +560,8 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
     advice = "add " + words.setFlag(static_cast<Pipe>(p), static_cast<Pipe>(q), "id") + " and " +
              words.waitFlag(static_cast<Pipe>(p), static_cast<Pipe>(q), "id") + " between them";
   if (sameCore)
-    advice += words.switchWithinCores();
-  item.notes.push_back({{}, advice});
+    once = words.switchWithinCores();
+  item.notes.push_back({{}, advice, once});
   report.add("gm " + std::string(px.place.file) + std::to_string(px.place.line) + py.place.file +
                  std::to_string(py.place.line) + (sameCore ? "s" : "o"),
              std::move(item));

@@ -33,7 +33,7 @@ std::string render(const ReportItem& item) {
     text += sourceLine(item.place);
   for (const ReportNote& note : item.notes) {
     bool placed = note.place.file && *note.place.file;
-    text += (placed ? at(note.place) + ": note: " : "  note: ") + note.text + "\n";
+    text += (placed ? at(note.place) + ": note: " : "  note: ") + note.text + note.once + "\n";
     if (placed)
       text += sourceLine(note.place);
   }

@@ -20,6 +20,7 @@ struct Site {
 struct ReportNote {
   Place place; ///< no file: the note has no place
   std::string text;
+  std::string once = {}; ///< told behind that with the first of a launch's findings that has it
 };
 
 struct ReportItem {
