@@ -53,7 +53,7 @@ def main() -> int:
     options = parser.parse_args()
     numbers = range(options.first, options.first + options.random)
     kernels = removals = reported = missed = needless = own = 0
-    insertions = needed = 0
+    insertions = needed = refused = 0
     for found in (
         of_groups(options.of if options.of is not None else MODULES),
         of_random_kernels(numbers, has_loops=False),
@@ -68,6 +68,7 @@ def main() -> int:
             own += sum(insertion_of(line) is None for line in result.neither())
             insertions += len(result.inserted)
             needed += sum(result.inserted.values())
+            refused += len(result.refused)
             for text, is_needed in result.inserted.items():
                 if not is_needed:
                     print(f"{name}: inserted, and the host misses nothing: {text}", flush=True)
@@ -83,7 +84,8 @@ def main() -> int:
     )
     print(
         f"{insertions} flags (all ends at once) and barriers that the compiler has inserted: "
-        f"the host misses {needed}"
+        f"the host misses {needed}; {refused} runs are left out, for whose numbers a kernel isn't "
+        "made"
     )
     return 1 if missed or needless else 0
 

@@ -39,6 +39,8 @@ STATEMENT = re.compile(
     r"^ *(SetFlag|WaitFlag|PipeBarrier|CrossCoreSetFlag|CrossCoreWaitFlag)<?.*?\(.*\);"
 )
 NUMBER = "verdict.number"
+#: Of numbers for which a kernel isn't made: it would leave its tensors, or says so itself.
+REFUSED = re.compile(r"\[Error(Read|Write)[1-4]\]|, but 'w+' has shape|outside|behind the end")
 SET_TWICE = "again before it is waited for"
 
 
@@ -75,6 +77,8 @@ class Removals:
     #: Of what the compiler has inserted, all ends of a flag at once, or a barrier: whether the host
     #: reports that it lacks.
     inserted: dict[str, bool]
+    #: Runs that the kernel isn't made for: what the host says of them with nothing taken out.
+    refused: list[str]
 
     def missed(self) -> list[str]:
         """What the host reports and the checker doesn't."""
@@ -257,14 +261,22 @@ class Subject:
         }
         return {number: texts for number, texts in found.items() if texts}
 
-    def is_silent(self, arguments: list[Any]) -> bool:
-        """Whether the host finds nothing where nothing is taken out."""
-        return not self.findings(arguments, "threads=1")
+    def possible_runs(self, runs: Iterable[list[Any]], refused: list[str]) -> Iterator[list[Any]]:
+        """Those that the host doesn't refuse; never for flags, which must do for each run."""
+        for run in runs:
+            if not (found := self.findings(run, "threads=1")):
+                yield run
+                continue
+            assert REFUSED.search(found), f"with {run[-3:]}: {found}"
+            refused.append(found)
 
     def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
         """All of them, or `most` by chance. What these arguments don't need, others may."""
-        others = (run for run in other_runs(arguments) if self.is_silent(run))
-        return self.removals_of_runs(chain([arguments], others), most, seed)
+        refused: list[str] = []
+        others = self.possible_runs(other_runs(arguments), refused)
+        removals = self.removals_of_runs(chain([arguments], others), most, seed)
+        removals.refused = refused
+        return removals
 
     def removals_of_runs(
         self, runs: Iterable[list[Any]], most: int | None = None, seed: int = 0
@@ -304,4 +316,4 @@ class Subject:
             is_all = most is not None or len(host) == len(self.statements)
             if is_all and all(host.values()) and all(inserted.values()):
                 break
-        return Removals(self.checker(set(host)), host, names, inserted)
+        return Removals(self.checker(set(host)), host, names, inserted, [])

@@ -44,13 +44,6 @@ using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
 
-bool crosses(tile::CopyOp copy) {
-  const MemorySpace from = copy.getSourceRegion().type().getSpace();
-  const MemorySpace to = copy.getTargetRegion().type().getSpace();
-  return (from == MemorySpace::L0C && to == MemorySpace::UB) ||
-         (from == MemorySpace::UB && to == MemorySpace::L1);
-}
-
 /// The value as the first vector core has it, without its id.
 Value ofFirstVector(OpBuilder& builder, Value value, IRMapping& known) {
   Operation* op = value.getDefiningOp();
@@ -113,7 +106,7 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
       pipelined = pipelinedLoops(getOperation());
     SmallVector<tile::CopyOp> copies;
     getOperation().walk([&](tile::CopyOp copy) {
-      if (crosses(copy))
+      if (crossesCores(copy))
         copies.push_back(copy);
     });
     unsigned number = 0;
@@ -192,7 +185,7 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
   /// Of the branches and loops around a copy that not all cores of a block take alike the outermost, if the cube core's
   /// side of the copy can leave it; or null.
   Operation* crossedApart(tile::CopyOp copy, bool isFromCube) const {
-    Operation* apart = takeTurns ? outermostApart(copy) : nullptr;
+    Operation* apart = outermostApart(copy);
     const tile::ForOp loop = loopInTurns(copy);
     if (!apart || (loop && apart->isAncestor(loop)))
       return nullptr;

@@ -4,6 +4,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/analysis/settle_branches.h"
 #include "compiler/targets/ascend/copy_bounds.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/global_boxes.h"
@@ -62,6 +63,8 @@ public:
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
     program.values = indices.valueRanges();
+    indices.forEachValue([&](Value value, unsigned number) { model.values[number] = value; });
+    settleBranches(program);
   }
 
 private:
@@ -232,15 +235,38 @@ private:
     auto alloc = buffer.getDefiningOp<tile::AllocOp>();
     // Cores of two kinds have a copy each, which their own branches may change.
     const bool hasTwoKinds = isMixed || (model.hasCube && model.hasVector);
-    const bool isVariable = alloc && alloc.getType().getSpace() == MemorySpace::Var &&
-                            !(hasTwoKinds && differsOnVectorCores(buffer)) &&
-                            alloc.getType().getRank() == 0 &&
-                            llvm::all_of(buffer.getUsers(), [&](Operation* user) {
-                              auto store = dyn_cast<tile::StoreOp>(user);
-                              return isa<tile::LoadOp>(user) || (store && constantOf(store));
-                            });
+    const bool isVariable =
+        alloc && alloc.getType().getSpace() == MemorySpace::Var &&
+        !(hasTwoKinds && differsOnVectorCores(buffer) && !isOfVectors(buffer)) &&
+        alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), [&](Operation* user) {
+          auto store = dyn_cast<tile::StoreOp>(user);
+          return isa<tile::LoadOp>(user) || (store && constantOf(store));
+        });
     return variables[buffer] =
                isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
+  }
+
+  /// Whether a variable decides only about what the vector cores do, each for itself.
+  static bool isOfVectors(Value buffer) {
+    return llvm::all_of(buffer.getUsers(), [](Operation* user) {
+      auto load = dyn_cast<tile::LoadOp>(user);
+      return !load || llvm::all_of(load->getUsers(), [](Operation* compare) {
+        return isa<arith::CmpIOp>(compare) &&
+               llvm::all_of(compare->getUsers(), [](Operation* branch) {
+                 return isa<scf::IfOp>(branch) && !holdsWorkOfCube(branch);
+               });
+      });
+    });
+  }
+  static bool holdsWorkOfCube(Operation* branch) {
+    return branch
+        ->walk([](Operation* op) {
+          auto instruction = dyn_cast<npu::Instruction>(op);
+          const bool isOfCube = instruction ? agentOf(instruction) != Agent::Vector
+                                            : isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
+          return isOfCube ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   static std::optional<int64_t> constantOf(tile::StoreOp store) {
@@ -439,7 +465,8 @@ private:
       setBytes(access, storage, type, result);
     } else {
       const bool isShared = sharedTensors.contains(storage.getAsOpaquePointer());
-      if (model.hasOwnCrossFlags &&
+      result.isOfPart = storage.getDefiningOp<tile::AllocOp>() != nullptr;
+      if (model.hasOwnCrossFlags && !result.isOfPart &&
           (own == OwnCrossFlags::WithoutGlobal || (own == OwnCrossFlags::LeftOut && isShared)))
         return;
       result.isGlobal = true;
@@ -569,9 +596,9 @@ private:
   void addCrossFlag(Operation* op, SyncKind kind, Value number, model::Pipe pipe, Node* parent,
                     model::Block& block, Scope scope, bool isBetweenKinds = true) {
     const bool isOwn = !op->hasAttr(kWhyAttr);
-    if (isOwn && own != OwnCrossFlags::Shown)
-      return;
     const std::optional<IndexSum> id = inTurn(indices.of(number));
+    if (isOwn && own != OwnCrossFlags::Shown)
+      return reserveCross(id);
     if (!id || id->constant < 0 || id->constant >= crossFlags || id->terms.size() > 1 ||
         (!id->terms.empty() && !isOfOneLoop(id->terms.front()))) {
       model.hasUnknownCrossFlag = true;
@@ -587,6 +614,14 @@ private:
       if (!id->terms.empty())
         takeTurns(sync, id->terms.front());
     }
+  }
+
+  /// A flag of the kernel's own is not for the compiler, whichever core waits for it.
+  void reserveCross(const std::optional<IndexSum>& id) {
+    const bool isOne = id && id->terms.empty();
+    for (int64_t each = 0; each < crossFlags; ++each)
+      if (!isOne || id->constant == each)
+        program.reserved.insert(crossFlagsTo(model::Agent::Vector) + static_cast<unsigned>(each));
   }
 
   static constexpr int64_t crossFlags = 16;

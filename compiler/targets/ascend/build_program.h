@@ -20,6 +20,7 @@ struct ModelOfKernel {
   /// such a flag orders isn't known either. Null if there is none.
   mlir::Operation* exit = nullptr;
   mlir::Operation* unknownEvent = nullptr;
+  std::map<unsigned, mlir::Value> values; ///< that never change, by their numbers in `program`
 };
 
 /// The operation that a node stands for.

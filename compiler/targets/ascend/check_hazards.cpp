@@ -110,9 +110,13 @@ struct CheckHazards : KernelPass<CheckHazards> {
       model = buildProgram(getOperation(), own);
       verdict = checkIterations(model->program, model::Conflicts(model->program));
     }
+    findings.clear();
+    for (const auto& [pair, finding] : verdict.findings)
+      findings[{pair.first->id, pair.second->id}] = describe(finding, model->values);
     SmallVector<Hazard> hazards;
     llvm::copy_if(verdict.hazards, std::back_inserter(hazards), [&](const Hazard& hazard) {
-      return hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags;
+      return hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags ||
+             model::meetInOwnBuffer(*hazard.earlier, *hazard.later);
     });
     warnOfMissing(hazards, own);
     report(verdict.faults, *model);
@@ -267,8 +271,6 @@ struct CheckHazards : KernelPass<CheckHazards> {
   void warn(const Hazard& hazard) {
     std::string text = describeWithBuffer(hazard) + ", but nothing orders them: " + advice(hazard);
     Operation *earlier = operationOf(hazard.earlier), *later = operationOf(hazard.later);
-    if (const std::string steps = describeSteps(hazard); !steps.empty())
-      return warnOfSteps(steps, later);
     // Parts of one statement differ in nothing that the kernel's author sees.
     if (!told.emplace(text, earlier->getLoc().getAsOpaquePointer(),
                       later->getLoc().getAsOpaquePointer())
@@ -277,20 +279,11 @@ struct CheckHazards : KernelPass<CheckHazards> {
     const std::string switches = switchesFor(hazard).str();
     if (!switches.empty() && toldSwitches.insert(switches).second)
       text += ", or switch " + switches + " on in pass_configs";
-    later->emitWarning(text).attachNote(earlier->getLoc()) << "the earlier one is here";
-  }
-
-  /// The kernel has no place between them for a flag of its own.
-  void warnOfSteps(const std::string& steps, Operation* copy) {
-    if (!told.emplace(steps, copy->getLoc().getAsOpaquePointer(), nullptr).second)
-      return;
-    copy->emitWarning()
-        << "in this one statement " << steps
-        << ", and nothing orders the two: copy to a workspace (a "
-        << "tensor argument) and from there, with T.set_cross_flag and T.wait_cross_flag between "
-        << "the two copies"
-        << (hasOwnCrossFlags ? ""
-                             : ", or switch tl.ascend_auto_cross_core_sync on in pass_configs");
+    InFlightDiagnostic warning = later->emitWarning(text);
+    warning.attachNote(earlier->getLoc()) << "the earlier one is here";
+    const auto found = findings.find({hazard.earlier->id, hazard.later->id});
+    if (found != findings.end() && !found->second.empty())
+      warning.attachNote(later->getLoc()) << found->second;
   }
 
   /// What is off and would order these; empty if nothing would.
@@ -311,6 +304,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   WithinCores withinCores = WithinCores::All;
   bool betweenCores = true, split = true, hasOwnCrossFlags = false;
+  /// In which run, or what was too large, by the numbers of both statements.
+  std::map<std::pair<unsigned, unsigned>, std::string> findings;
   /// What has been said, with both places.
   std::set<std::tuple<std::string, const void*, const void*>> told;
   /// The switches that a warning of this kernel has named: what one of them does for all needs one word.

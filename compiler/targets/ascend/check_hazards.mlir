@@ -357,6 +357,7 @@ func.func @cut_tiles_too_early(%A: !tile.buffer<?x32xf32, global>, %B: !tile.buf
       %least = arith.minsi %left, %c16 : index
       %count = arith.maxsi %least, %c0 : index
       %offset = arith.muli %turn, %c512 : index
+      // expected-note-re@+2 {{for example from turn {{[0-9]+}} to turn {{[0-9]+}} of the loop in line 353}}
       // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB of an earlier iteration reads of 'x', but nothing orders them}}
       npu.load_ub %A[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> to %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32
       ascend.set_flag mte2 to mte3, %turn

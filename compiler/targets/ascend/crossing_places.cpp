@@ -18,6 +18,14 @@ namespace tilewright::ascend {
 
 using namespace mlir;
 
+bool crossesCores(tile::CopyOp copy) {
+  using tile::MemorySpace;
+  const MemorySpace from = copy.getSourceRegion().type().getSpace();
+  const MemorySpace to = copy.getTargetRegion().type().getSpace();
+  return (from == MemorySpace::L0C && to == MemorySpace::UB) ||
+         (from == MemorySpace::UB && to == MemorySpace::L1);
+}
+
 Operation* outermostApart(Operation* op) {
   Operation* found = nullptr;
   for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);

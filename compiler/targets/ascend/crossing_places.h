@@ -11,6 +11,9 @@
 
 namespace tilewright::ascend {
 
+/// Whether a copy leads from one kind of core to the other: from L0C to UB, or from UB to L1.
+bool crossesCores(tile::CopyOp copy);
+
 /// The outermost branch or loop around an operation that asks for vid or elements of UB; null if none does.
 mlir::Operation* outermostApart(mlir::Operation* op);
 

@@ -2,6 +2,8 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 
 #include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/analysis/cases.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/operation_name.h"
 
@@ -146,32 +148,93 @@ std::string hazardText(const model::Hazard& hazard, bool withBuffer) {
          (wrote ? " writes" : " reads") + (withBuffer ? meetingPlace(hazard, wrote) : "");
 }
 
+/// As the kernel's author knows it; empty if it is computed.
+std::string nameOfValue(Value value) {
+  if (auto dim = value.getDefiningOp<tile::DimOp>()) {
+    const std::string tensor = nameOfValue(dim.getBuffer());
+    return tensor.empty() ? "" : tensor + ".shape[" + std::to_string(dim.getDim()) + "]";
+  }
+  if (isa_and_nonnull<VectorIdOp>(value.getDefiningOp()))
+    return "vid";
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return "";
+  if (isa<tile::LaunchOp>(argument.getOwner()->getParentOp()))
+    return "the block's number";
+  auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto name = kernel ? kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), tile::kNameAttr)
+                     : StringAttr();
+  return name ? name.str() : "";
+}
+
+/// "n is 2", "n is at least 5".
+std::string rangeText(const std::string& name, const model::Span& span) {
+  const std::string low = std::to_string(span.low), high = std::to_string(span.high);
+  if (span.low == span.high)
+    return name + " is " + low;
+  const bool hasLow = span.low > -model::kEndless, hasHigh = span.high < model::kEndless;
+  if (hasLow && hasHigh)
+    return name + " is from " + low + " to " + high;
+  return name + (hasLow ? " is at least " + low : hasHigh ? " is at most " + high : " is any");
+}
+
+/// "a", "a and b", "a, b and c".
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return text;
+}
+
+std::string loopText(const model::Node* loop) {
+  auto place = operationOf(loop)->getLoc()->findInstanceOf<FileLineColLoc>();
+  return place ? "the loop in line " + std::to_string(place.getLine()) : "a loop";
+}
+
 } // namespace
 
 std::string describe(const model::Hazard& hazard) {
   return hazardText(hazard, false);
 }
 
-std::string describeWithBuffer(const model::Hazard& hazard) {
-  return hazardText(hazard, true);
-}
-
-std::string describeSteps(const model::Hazard& hazard) {
-  Operation *later = operationOf(hazard.later), *earlier = operationOf(hazard.earlier);
-  if (hazard.later->queue.agent == hazard.earlier->queue.agent ||
-      later->getLoc() != earlier->getLoc())
-    return "";
-  for (Operation* step : {earlier, later}) {
-    if (auto store = dyn_cast<npu::StoreL0cOp>(step);
-        store && npu::storageOf(store.getTarget()).getDefiningOp())
-      return "the cube core stores " + quotedBuffer(npu::storageOf(store.getSource())) +
-             " and the vector cores load it";
-    if (auto load = dyn_cast<npu::LoadL1Op>(step);
-        load && npu::storageOf(load.getSource()).getDefiningOp())
-      return "the vector cores store " + quotedBuffer(npu::storageOf(load.getTarget())) +
-             " and the cube core loads it";
+std::string describe(const model::Finding& finding, const std::map<unsigned, Value>& values) {
+  using Kind = model::Finding::Kind;
+  std::vector<std::string> names, ranges;
+  for (const auto& [number, span] : finding.values)
+    if (const auto value = values.find(number); value != values.end())
+      if (const std::string name = nameOfValue(value->second); !name.empty()) {
+        names.push_back(name);
+        ranges.push_back(rangeText(name, span));
+      }
+  const std::string where = ranges.empty() ? "" : "where " + joined(ranges);
+  switch (finding.kind) {
+  case Kind::Shown: {
+    std::vector<std::string> parts;
+    if (!where.empty())
+      parts.push_back(where);
+    for (const auto& [loop, turn] : finding.turnsOfLater)
+      if (const auto before = finding.turnsOfEarlier.find(loop);
+          before != finding.turnsOfEarlier.end() && before->second != turn)
+        parts.push_back("from turn " + std::to_string(before->second) + " to turn " +
+                        std::to_string(turn) + " of " + loopText(loop));
+    return parts.empty() ? "" : "for example " + joined(parts);
+  }
+  case Kind::Turns:
+    return "this may be a false alarm: " + (where.empty() ? "" : where + ", ") +
+           "not all turns of " + loopText(finding.loop) + " are told apart";
+  case Kind::Statements:
+    return "this may be a false alarm: " + (where.empty() ? "" : where + ", ") + "more than " +
+           std::to_string(model::kMostUnrolled) +
+           " statements, in all turns of the loops, decide it";
+  case Kind::Cases:
+    return "this may be a false alarm: what " + (names.empty() ? "the arguments" : joined(names)) +
+           " may be makes more than " + std::to_string(model::kMostCasesAsked) + " cases";
   }
   return "";
+}
+
+std::string describeWithBuffer(const model::Hazard& hazard) {
+  return hazardText(hazard, true);
 }
 
 std::string describeHold(const model::Hazard& hazard) {

@@ -4,6 +4,8 @@
 
 #include "compiler/targets/ascend/analysis/happens_before.h"
 
+#include <mlir/IR/Value.h>
+
 #include <string>
 
 namespace tilewright::ascend {
@@ -18,9 +20,9 @@ std::string describe(const model::Hazard& hazard);
 /// The same, with the kernel's name of the buffer: "... writes to 'a'".
 std::string describeWithBuffer(const model::Hazard& hazard);
 
-/// Of a hazard between the two steps of one copy between the cores, which go through memory of the compiler's own, what
-/// the two do: "the cube core stores 'c' and the vector cores load it". Else empty.
-std::string describeSteps(const model::Hazard& hazard);
+/// In which run a hazard is one, "for example where n is 2", or what was too large to tell whether it is; may be empty.
+/// `values`: what the numbers of values that never change stand for.
+std::string describe(const model::Finding& finding, const std::map<unsigned, mlir::Value>& values);
 
 /// As a flag's reason that only keeps one core from running ahead of the other.
 std::string describeHold(const model::Hazard& hazard);

@@ -181,11 +181,68 @@ model::Range rangeOf(const Span& span, Operation* op, IndexTerms& indices) {
           .terms = std::move(sum->terms)};
 }
 
+IndexSum sumOf(OpFoldResult number, IndexTerms& indices, bool& isKnown) {
+  if (const std::optional<int64_t> fixed = getConstantIntValue(number))
+    return {*fixed, {}};
+  const std::optional<IndexSum> sum = indices.of(cast<Value>(number));
+  isKnown = isKnown && sum;
+  return sum.value_or(IndexSum());
+}
+
+/// The bytes of an access of a dense tensor, under whichever name and shape.
+std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, IndexTerms& indices) {
+  constexpr int64_t most = int64_t{1} << 31; // of a number that is taken times others
+  const BufferType type = access.type();
+  const auto bytes = static_cast<int64_t>(type.getElementBits() / 8);
+  if (type.getStrided() || type.getElementBits() % 8 != 0)
+    return std::nullopt;
+  bool isKnown = true;
+  model::Range line;
+  IndexSum first;
+  if (!access.region) {
+    isKnown = access.offset && !ShapedType::isDynamic(access.bytes);
+    line.end = access.bytes;
+    if (isKnown)
+      first = sumOf(access.offset, indices, isKnown);
+  } else {
+    const BufferRegion& region = *access.region;
+    const auto highest = [&](OpFoldResult number) {
+      const int64_t high = std::max(rangeAt(op, number).high, int64_t{0});
+      isKnown = isKnown && high < most;
+      return isKnown ? high : 0;
+    };
+    line.end = highest(region.extents.back()) * bytes;
+    int64_t pitch = 1;
+    for (size_t dim = region.offsets.size(); dim-- > 0 && isKnown;) {
+      IndexSum offset = sumOf(region.offsets[dim], indices, isKnown);
+      first += offset *= pitch;
+      if (dim + 1 < region.offsets.size() && !isConstantIntValue(region.extents[dim], 1)) {
+        line.rows = highest(region.extents[dim]);
+        line.pitch = pitch * bytes;
+      }
+      const int64_t size = type.getShape()[dim];
+      isKnown = isKnown && (dim == 0 || (!ShapedType::isDynamic(size) && size < most &&
+                                         !llvm::MulOverflow(pitch, size, pitch) && pitch < most));
+    }
+  }
+  if (!isKnown)
+    return std::nullopt;
+  first *= bytes;
+  first.simplify();
+  line.begin = first.constant;
+  line.end += line.begin;
+  line.terms = std::move(first.terms);
+  return line;
+}
+
 } // namespace
 
 void setBox(const npu::Access& access, Operation* op, IndexTerms& indices, model::Access& result) {
   static_cast<model::Range&>(result) = anything();
-  if (access.buffer != npu::storageOf(access.buffer))
+  const Value storage = npu::storageOf(access.buffer);
+  if (llvm::any_of(storage.getUsers(), [](Operation* user) { return isa<tile::ViewOp>(user); }))
+    result.line = lineOf(access, op, indices);
+  if (access.buffer != storage)
     return; // a view may fold dims
   const BufferType type = access.type();
   SmallVector<Span> spans;

@@ -43,6 +43,11 @@ public:
   std::optional<IndexSum> inBranch(mlir::Value value);
   /// The same whenever an agent comes by.
   bool isUnchanging(mlir::Value value);
+  /// Calls `visit` with each value that never changes and the number that terms have for it.
+  template <typename Visit> void forEachValue(Visit visit) const {
+    for (const auto& [value, number] : symbols)
+      visit(value, number);
+  }
   /// What values that never change can be, by the numbers that terms have for them, where it is known.
   model::Values valueRanges() const;
   /// How a sum compares with 0.

@@ -42,7 +42,8 @@ std::unique_ptr<mlir::Pass> createMarkOnce();
 std::unique_ptr<mlir::Pass> createGuardOnce();
 std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip, bool stages);
 std::unique_ptr<mlir::Pass> createFoldClears();
-std::unique_ptr<mlir::Pass> createStructureExits();
+/// Not `always`: only of a kernel in which a copy leads from one kind of core to the other, which the compiler orders.
+std::unique_ptr<mlir::Pass> createStructureExits(bool always = true);
 std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits);
 /// `isAutomatic`: what is loaded comes right before its first use, as no flag of the kernel's own is between.
 /// `takeTurns`: in pipelined loops, iterations use several tiles in turn, for kernels whose flags are

@@ -45,8 +45,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createFoldClears());
   passes.push_back(createPlaceBuffers(!automation.flags));
   passes.push_back(createGuardOnce());
-  if (automation.flags || automation.scalarFlags || automation.crossFlags)
-    passes.push_back(createStructureExits());
+  passes.push_back(createStructureExits(
+      /*always=*/automation.flags || automation.scalarFlags || automation.crossFlags));
   passes.push_back(
       createAddWorkspaces(automation.flags, automation.flags && automation.crossFlags));
   passes.push_back(createShareVectorWork());

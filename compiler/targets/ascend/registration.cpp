@@ -35,7 +35,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createInsertFlags(WithinCores::All, true); });
   mlir::registerPass(createPairWorkspaces);
   mlir::registerPass(createFoldClears);
-  mlir::registerPass(createStructureExits);
+  mlir::registerPass([] { return createStructureExits(); });
   mlir::registerPass([] { return createPlaceBuffers(false); });
   mlir::registerPass([] { return createAddWorkspaces(true, true); });
   mlir::registerPass(createShareVectorWork);

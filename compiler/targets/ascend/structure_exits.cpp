@@ -18,12 +18,13 @@
 ///   }
 ///
 /// So what follows has one way through each block, and InsertFlags can pair a set in an iteration with a
-/// wait in the next. The iterations that are left do nothing. Only kernels whose flags the compiler finds
+/// wait in the next. The iterations that are left do nothing. Only kernels for which the compiler finds flags
 /// need it. It stands where copies and gemms are still one operation each, but behind FoldClears and
 /// PlaceBuffers, which look for gemms in loops and for the ways out of them.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/crossing_places.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 
@@ -171,7 +172,15 @@ struct StructureExits : KernelPass<StructureExits> {
     registry.insert<scf::SCFDialect, arith::ArithDialect>();
   }
 
+  StructureExits() = default;
+  explicit StructureExits(bool always) : always(always) {}
+
   void runOnOperation() override {
+    const auto isCrossing = [](tile::CopyOp copy) {
+      return crossesCores(copy) ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    if (!always && !getOperation().walk(isCrossing).wasInterrupted())
+      return;
     SmallVector<Operation*> loops; // inner ones first
     getOperation().walk([&](Operation* op) {
       if (isa<tile::ForOp, tile::WhileOp>(op))
@@ -183,12 +192,14 @@ struct StructureExits : KernelPass<StructureExits> {
         LoopRewriter(loop).run(body);
     }
   }
+
+  bool always = true;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createStructureExits() {
-  return std::make_unique<StructureExits>();
+std::unique_ptr<Pass> createStructureExits(bool always) {
+  return std::make_unique<StructureExits>(always);
 }
 
 } // namespace tilewright::ascend

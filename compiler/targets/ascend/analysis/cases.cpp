@@ -9,7 +9,6 @@ namespace {
 /// So many iterations are told apart.
 constexpr int64_t kIterations = 4;
 constexpr size_t kMostCases = 12; ///< of a value
-constexpr unsigned kMostAsked = 200;
 
 int64_t ceilDiv(int64_t a, int64_t b) {
   const int64_t quotient = a / b;
@@ -69,15 +68,40 @@ void Cases::addPoint(unsigned symbol, int64_t at) {
     points[symbol].insert(at);
 }
 
-std::unique_ptr<Cases::Case> Cases::at(const Part& part) const {
+Values Cases::valuesOf(const Part& part) const {
   Values values;
   for (size_t i = 0; i < symbols.size(); ++i) {
     const auto& [number, begins, end] = symbols[i];
     const auto [first, behind] = part[i];
     values[number] = {begins[first], behind < begins.size() ? begins[behind] - 1 : end};
   }
+  return values;
+}
+
+std::unique_ptr<Cases::Case> Cases::at(const Part& part) const {
+  Values values = valuesOf(part);
   std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled, values, {}, slice);
-  return unrolled ? std::make_unique<Case>(std::move(*unrolled)) : nullptr;
+  if (!unrolled)
+    return nullptr;
+  auto found = std::make_unique<Case>(std::move(*unrolled));
+  std::erase_if(values, [&](const auto& value) { return !asked.contains(value.first); });
+  found->values = std::move(values);
+  return found;
+}
+
+/// The values that say how the branches and loops of the slice go.
+void Cases::noteAsked() {
+  asked.clear();
+  for (const Node& node : program.nodes) {
+    if (!slice->keeps(&node))
+      continue;
+    for (const Condition& condition : node.conditions)
+      for (const Term& term : condition.values)
+        asked.insert(term.loop);
+    if (node.kind == NodeKind::Loop && node.trips < 0)
+      for (const Term& term : node.length.terms)
+        asked.insert(term.loop);
+  }
 }
 
 std::vector<std::unique_ptr<Cases::Case>> Cases::examples() const {
@@ -102,28 +126,49 @@ std::vector<std::unique_ptr<Cases::Case>> Cases::examples() const {
 
 bool Cases::always(const Slice& of, const IsSo& isSo) {
   slice = &of;
+  noteAsked();
+  limitOfLast = {};
   Part all, last;
   for (const Symbol& symbol : symbols) {
     const auto count = static_cast<unsigned>(symbol.begins.size());
     all.emplace_back(0, count);
     last.emplace_back(count - 1, count);
   }
-  left = kMostAsked;
+  left = kMostCasesAsked;
   // The longest loops need most.
-  if (const auto longest = at(last); !longest || !isSo(*longest, /*isSingle=*/true))
+  const auto longest = at(last);
+  if (!longest) {
+    limitOfLast.kind = Finding::Kind::Statements;
+    limitOfLast.values = valuesOf(last);
+    std::erase_if(limitOfLast.values,
+                  [&](const auto& value) { return !asked.contains(value.first); });
+  }
+  if (!longest || !isSo(*longest, /*isSingle=*/true))
     return false;
   return always(all, isSo);
 }
 
 bool Cases::always(const Part& part, const IsSo& isSo) {
-  if (left == 0)
+  if (left == 0) {
+    limitOfLast.kind = Finding::Kind::Cases;
+    for (const Symbol& symbol : symbols)
+      if (asked.contains(symbol.number))
+        limitOfLast.values[symbol.number] = {symbol.begins.front(), symbol.end};
     return false;
+  }
   --left;
   const auto widest = std::ranges::max_element(
       part, {}, [](const auto& range) { return range.second - range.first; });
   const bool isSingle = widest->second - widest->first == 1;
-  if (const auto found = at(part); found && isSo(*found, isSingle))
+  const auto found = at(part);
+  if (found && isSo(*found, isSingle))
     return true;
+  if (isSingle && !found) {
+    limitOfLast.kind = Finding::Kind::Statements;
+    limitOfLast.values = valuesOf(part);
+    std::erase_if(limitOfLast.values,
+                  [&](const auto& value) { return !asked.contains(value.first); });
+  }
   if (isSingle)
     return false;
   const unsigned middle = (widest->first + widest->second + 1) / 2;

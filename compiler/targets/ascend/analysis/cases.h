@@ -11,6 +11,9 @@
 
 namespace tilewright::ascend::model {
 
+/// More cases are not asked for.
+constexpr unsigned kMostCasesAsked = 200;
+
 class Cases {
 public:
   explicit Cases(const Program& program);
@@ -21,6 +24,7 @@ public:
   struct Case {
     Unrolled unrolled;
     Conflicts conflicts;
+    Values values; ///< of those that the slice asks for
     explicit Case(Unrolled from) : unrolled(std::move(from)), conflicts(unrolled.program) {}
   };
   /// A few single cases of the whole program in which all iterations are written out.
@@ -29,6 +33,10 @@ public:
   /// False also where that is too much to ask.
   using IsSo = std::function<bool(Case& part, bool isSingle)>;
   bool always(const Slice& slice, const IsSo& isSo);
+  /// Where `always` could not ask: of a single case that is too large, or of all of them, which are too many.
+  const Finding& limit() const {
+    return limitOfLast;
+  }
 
 private:
   /// A value, and from where to where its cases go.
@@ -43,12 +51,16 @@ private:
   void addPoints(const Program& program);
   void addPoint(unsigned symbol, int64_t at);
   std::unique_ptr<Case> at(const Part& part) const;
+  Values valuesOf(const Part& part) const;
+  void noteAsked();
   bool always(const Part& part, const IsSo& isSo);
 
   const Program& program;
   std::map<unsigned, std::set<int64_t>> points;
   std::vector<Symbol> symbols;
   const Slice* slice = nullptr;
+  std::set<unsigned> asked; ///< values for which the slice asks
+  Finding limitOfLast;
   unsigned left = 0; ///< that may be asked
 };
 

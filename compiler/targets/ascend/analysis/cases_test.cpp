@@ -4,10 +4,12 @@
 #include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/replay.h"
+#include "compiler/targets/ascend/analysis/settle_branches.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 namespace tilewright::ascend::model {
 namespace {
@@ -94,6 +96,45 @@ TEST(Cases, BranchesThatExcludeEachOther) {
   }
 }
 
+/// What a branch asks that the one around it answers, or the loop, also the other way round and behind an else.
+TEST(Cases, BranchesThatOthersDecide) {
+  const auto asks = [](Comparison kind, int64_t constant, unsigned loop, int64_t step) {
+    return Condition{kind, constant, {{loop, step}}, 0, {}, {{kN, -step}}};
+  };
+  struct Form {
+    Comparison outer, inner;
+    int64_t constant = 0, step = 1; // of the inner one
+    bool isElse = false;
+    std::optional<bool> taken;
+  };
+  using enum Comparison;
+  for (const Form& form : {Form{Less, GreaterOrEqual, 0, 1, false, false},
+                           {Less, Less, 0, 1, false, true},
+                           {Less, Greater, 0, -1, false, true}, // k < n and n - k > 0
+                           {Less, Less, -1, 1, false, true},
+                           {Less, Less, 1, 1, false, std::nullopt},
+                           {Less, Less, 0, 1, true, false},
+                           {Equal, NotEqual, 0, -1, false, false},
+                           {Equal, LessOrEqual, 0, 1, false, true},
+                           {NotEqual, Equal, 0, 1, false, false},
+                           {NotEqual, Less, 0, 1, false, std::nullopt}}) {
+    Program program;
+    Node* loop = addLoop(program, nullptr, kM);
+    Node* outer = program.add(loop->body, loop, NodeKind::If);
+    outer->conditions = {asks(form.outer, 0, loop->id, 1)};
+    Node* inner = program.add(form.isElse ? outer->otherwise : outer->body, outer, NodeKind::If);
+    inner->conditions = {asks(form.inner, form.constant, loop->id, form.step)};
+    settleBranches(program);
+    const Condition& left = inner->conditions.front();
+    const bool isOpen = !left.terms.empty() || !left.values.empty();
+    EXPECT_EQ(isOpen, !form.taken);
+    if (!isOpen)
+      EXPECT_EQ(holds(left.kind, left.constant, left.constant), form.taken);
+    // The loop goes up to the other value.
+    EXPECT_FALSE(outer->conditions.front().terms.empty());
+  }
+}
+
 /// Random programs of loops up to two arguments, with branches on them and on the numbers of iterations.
 class ProgramOfValues {
 public:
@@ -163,6 +204,70 @@ bool isAnyRunWrong(const Program& program, unsigned without, int64_t most) {
         return true;
     }
   return false;
+}
+
+std::set<std::pair<unsigned, unsigned>> pairsThatMeet(const Program& program, int64_t n,
+                                                      int64_t m) {
+  const std::map<unsigned, int64_t> values{{kN, n}, {kM, m}};
+  const auto choose = [&](const Node& node) -> int64_t {
+    if (node.kind != NodeKind::Loop)
+      return 0;
+    const int64_t length = node.length.constant + values.at(node.length.terms[0].loop);
+    return length <= 0 ? 0 : (length + node.length.step - 1) / node.length.step;
+  };
+  return Replay(program, choose, kNone, values).hazards;
+}
+
+/// What others decide is what the branch itself would say, in each run.
+TEST(Cases, RandomBranchesThatOthersDecide) {
+  unsigned settled = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    const Program original = std::move(ProgramOfValues(seed).program);
+    Program made = std::move(ProgramOfValues(seed).program);
+    settleBranches(made);
+    unsigned here = 0;
+    for (const Node& node : made.nodes)
+      here += node.kind == NodeKind::If && node.conditions.front().values.empty();
+    settled += here;
+    for (int64_t n = -1; n <= 5 && here > 0; ++n)
+      for (int64_t m = -1; m <= 5; ++m)
+        ASSERT_EQ(pairsThatMeet(made, n, m), pairsThatMeet(original, n, m)) << seed << "\n"
+                                                                            << print(original);
+  }
+  EXPECT_GT(settled, 20U);
+}
+
+/// Which run leaves two statements unordered, or what is too large to tell.
+TEST(Cases, FindingsNameTheirCase) {
+  // A barrier in the second loop orders them, but not where that has no turn.
+  const auto make = [](Program& program, unsigned second, int64_t barriers) {
+    addStatement(program, addLoop(program, nullptr, kN), Pipe::MTE2, {accessAt(true, 0)});
+    Node* loop = addLoop(program, nullptr, second);
+    for (int64_t i = 0; i < barriers; ++i) {
+      Sync& barrier = program.add(loop->body, loop, NodeKind::Sync)->sync;
+      barrier.kind = SyncKind::Barrier;
+      barrier.queue = {Agent::Vector, Pipe::MTE2};
+    }
+    return addStatement(program, nullptr, Pipe::MTE2, {accessAt(true, 0)});
+  };
+  const auto findingOf = [&](unsigned second, int64_t barriers) {
+    Program program;
+    const Node* last = make(program, second, barriers);
+    const Verdict verdict = checkIterations(program, Conflicts(program));
+    for (const auto& [pair, finding] : verdict.findings)
+      if (pair.second == last)
+        return std::optional(finding);
+    return std::optional<Finding>();
+  };
+  EXPECT_FALSE(findingOf(kN, 1));
+  const std::optional<Finding> shown = findingOf(kM, 1);
+  ASSERT_TRUE(shown);
+  EXPECT_EQ(shown->values.at(kM).high, 0);
+  EXPECT_GE(shown->values.at(kN).low, 1);
+  const std::optional<Finding> large = findingOf(kN, 2 * int64_t{kMostUnrolled});
+  ASSERT_TRUE(large);
+  EXPECT_EQ(large->kind, Finding::Kind::Statements);
+  EXPECT_TRUE(large->values.contains(kN));
 }
 
 TEST(Cases, RandomPrograms) {

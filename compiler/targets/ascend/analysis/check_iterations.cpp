@@ -102,9 +102,9 @@ Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
     if (!iterations.isSure())
       std::swap(verdict.faults, verdict.unproven);
   }
-  const std::set<NodePair> found = proof.unordered(suspects);
+  verdict.findings = proof.unordered(suspects);
   std::erase_if(verdict.hazards, [&](const Hazard& hazard) {
-    return !found.contains({hazard.earlier, hazard.later});
+    return !verdict.findings.contains({hazard.earlier, hazard.later});
   });
   return verdict;
 }

@@ -53,10 +53,8 @@ unsigned Conflicts::firstAlike(unsigned number, bool isGlobal) const {
       }
   };
   for (const Access& access : instance.statement->accesses)
-    if (access.isGlobal == isGlobal) {
-      addAll(access);
-      std::ranges::for_each(access.otherDims, addAll);
-    }
+    if (access.isGlobal == isGlobal)
+      access.forEachRange(addAll);
   return instanceOf(instance.statement, phases);
 }
 
@@ -97,10 +95,8 @@ uint64_t Conflicts::loopsAskedBy(const Node& statement) const {
       std::ranges::for_each(term.others, add);
     }
   };
-  for (const Access& access : statement.accesses) {
-    addAll(access);
-    std::ranges::for_each(access.otherDims, addAll);
-  }
+  for (const Access& access : statement.accesses)
+    access.forEachRange(addAll);
   return loops;
 }
 
@@ -233,12 +229,13 @@ void addOwn(Offsets& to, int64_t step, unsigned phase, int64_t period, int64_t t
 } // namespace
 
 bool Conflicts::isOfPhases(const Access& access) const {
-  const auto isMoved = [&](const Range& range) {
-    return std::ranges::any_of(range.terms, [&](const Term& term) {
-      return term.modulus < 2 && term.loop < depths.size();
-    });
-  };
-  return !isMoved(access) && std::ranges::none_of(access.otherDims, isMoved);
+  bool isMoved = false;
+  access.forEachRange([&](const Range& range) {
+    isMoved = isMoved || std::ranges::any_of(range.terms, [&](const Term& term) {
+                return term.modulus < 2 && term.loop < depths.size();
+              });
+  });
+  return !isMoved;
 }
 
 std::vector<Conflicts::AccessPair> Conflicts::pairsOf(const Node& first, const Node& second,
@@ -264,7 +261,7 @@ bool Conflicts::overlapInAll(const AccessPair& pair, unsigned earlierNumber, uns
     for (size_t dim = 0; dim < a.otherDims.size(); ++dim)
       if (!overlap(a.otherDims[dim], earlier, level, b.otherDims[dim], later))
         return false;
-  return true;
+  return !a.line || !b.line || overlap(*a.line, earlier, level, *b.line, later);
 }
 
 std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& instance) const {

@@ -38,8 +38,27 @@ struct Fault {
   bool operator==(const Fault& other) const = default;
 };
 
+using NodePair = std::pair<const Node*, const Node*>;
+
+/// Which run leaves a pair of statements unordered, or what keeps the proof from telling whether one does.
+struct Finding {
+  enum class Kind : uint8_t {
+    Shown,      ///< this run, as far as loops and branches tell
+    Turns,      ///< not all turns of `loop` are told apart
+    Statements, ///< with its turns written out, too much decides it
+    Cases,      ///< there are too many cases
+  } kind = Kind::Shown;
+  /// What values that never change are in that run; of Cases those that tell cases apart.
+  Values values = {};
+  const Node* loop = nullptr;
+  /// In which turns of the loops around them the two are, by loop, from 0.
+  std::map<const Node*, int64_t> turnsOfEarlier = {}, turnsOfLater = {};
+};
+using Findings = std::map<NodePair, Finding>;
+
 struct Verdict {
   std::vector<Hazard> hazards; ///< by the later statement, in text order
+  Findings findings;           ///< of their statements (`checkIterations`)
   std::vector<Fault> faults;
   /// Faults on ways through several branches, which may never be gone (of `checkIterations`).
   std::vector<Fault> unproven;

@@ -44,10 +44,11 @@ struct Unorderable {
 };
 
 struct InsertOptions {
-  bool withinAgents = true;   ///< flags and barriers of one agent
-  bool betweenAgents = false; ///< cross-core flags
-  bool scalarOnly = false;    ///< of one agent, only what the scalar unit has to do with others
-  bool ofParts = false; ///< of one agent, what parts of one statement have to do with each other
+  bool withinAgents = true; ///< flags and barriers of one agent
+  /// Cross-core flags; without, only for what the compiler itself leads from one kind of core to the other.
+  bool betweenAgents = false;
+  bool scalarOnly = false; ///< of one agent, only what the scalar unit has to do with others
+  bool ofParts = false;    ///< of one agent, what parts of one statement have to do with each other
   /// Event ids below this are for the compiler.
   unsigned numEvents = 6;
   /// Cross-core flags from `firstCross` to before `endCross`.

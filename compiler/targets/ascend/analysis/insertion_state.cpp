@@ -11,16 +11,6 @@ bool isOfScalarUnit(const Hazard& hazard) {
   return hazard.earlier->queue.pipe == Pipe::S || hazard.later->queue.pipe == Pipe::S;
 }
 
-/// Whether two parts of one statement meet in a buffer that was made for it.
-bool meetInOwnBuffer(const Node& earlier, const Node& later) {
-  for (const Access& access : later.accesses)
-    for (const Access& other : earlier.accesses)
-      if (access.isOfPart && other.isOfPart && (access.isWrite || other.isWrite) &&
-          access.memory == other.memory && access.mayShareBuffer(other))
-        return true;
-  return false;
-}
-
 /// Whether both are parts of one statement of the kernel: of one turn of the loops around it, or, in what was
 /// made for it, which the kernel knows nothing of, also of different ones.
 bool isOfOneStatement(const Hazard& hazard) {
@@ -39,7 +29,9 @@ bool isBetweenCores(const Hazard& hazard) {
 }
 
 bool InsertionState::isWanted(const Hazard& hazard) const {
-  const bool isOfKind = isBetweenCores(hazard) ? options.betweenAgents : isLeftToCompiler(hazard);
+  const bool isOfKind = isBetweenCores(hazard) ? options.betweenAgents ||
+                                                     meetInOwnBuffer(*hazard.earlier, *hazard.later)
+                                               : isLeftToCompiler(hazard);
   return isOfKind &&
          std::none_of(result.failures.begin(), result.failures.end(),
                       [&](const Unorderable& failed) { return failed.hazard == hazard; });

@@ -80,6 +80,15 @@ unsigned Program::addFlag(Queue from, Queue to, unsigned id, bool isCross) {
   return static_cast<unsigned>(flags.size() - 1);
 }
 
+bool meetInOwnBuffer(const Node& earlier, const Node& later) {
+  for (const Access& access : later.accesses)
+    for (const Access& other : earlier.accesses)
+      if (access.isOfPart && other.isOfPart && (access.isWrite || other.isWrite) &&
+          access.memory == other.memory && access.mayShareBuffer(other))
+        return true;
+  return false;
+}
+
 std::vector<const Node*> loopsAround(const Node* node) {
   std::vector<const Node*> loops;
   for (const Node* outer = node->parent; outer; outer = outer->parent)

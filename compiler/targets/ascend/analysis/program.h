@@ -77,11 +77,22 @@ struct Access : Range {
       false; ///< only after a barrier of its pipe, which the statement has inside
   bool isDoneAtBarrier = false; ///< only before one
   std::vector<Range> otherDims;
-  /// Of a buffer that the compiler has made for one statement of the kernel.
+  /// Of global memory: the same in bytes from the tensor's first one on, where that is known. Parts by other dims, of a view,
+  /// are compared so.
+  std::optional<Range> line = std::nullopt;
+  /// Of a buffer that the compiler has made for one statement of the kernel, or for what it leads between cores.
   bool isOfPart = false;
   /// The bytes of the buffer on chip, which no offset leaves, also where nothing is known of it.
   int64_t bufferBegin = 0, bufferEnd = INT64_MAX;
 
+  /// Calls `visit` with all that says where it is.
+  template <typename Visit> void forEachRange(Visit visit) const {
+    visit(static_cast<const Range&>(*this));
+    for (const Range& dim : otherDims)
+      visit(dim);
+    if (line)
+      visit(*line);
+  }
   bool mayShareBuffer(const Access& other) const {
     return bufferBegin < other.bufferEnd && other.bufferBegin < bufferEnd;
   }
@@ -214,6 +225,8 @@ struct Program {
   unsigned addFlag(Queue from, Queue to, unsigned id, bool isCross = false);
 };
 
+/// Whether two statements meet in a buffer that the compiler has made for a part of the kernel.
+bool meetInOwnBuffer(const Node& earlier, const Node& later);
 /// The loops around a node, the outermost first.
 std::vector<const Node*> loopsAround(const Node* node);
 /// The common multiple of what each loop's number is taken modulo: by node number, 1 for all others;

@@ -256,6 +256,9 @@ inline void insertAndTry(unsigned seed, Mix mix, InsertOptions options, Counts& 
     const bool isNeeded = isAnyWrong(each.number, 40 * kRuns);
     ++counts.insertions;
     counts.unneeded += !isNeeded;
+    if (!isNeeded && std::getenv("TILEWRIGHT_SHOW_UNNEEDED"))
+      printf("%u: insertion %u, from %s to %s, is not needed in\n%s\n", seed, each.number,
+             nameOf(each.from).c_str(), nameOf(each.to).c_str(), print(program).c_str());
   }
 }
 

@@ -24,15 +24,16 @@ public:
   /// Whether all runs order all pairs of statements, and no flag that was inserted is unmatched in what decides that.
   bool isOrdered(const Slice& slice, const RunQuestion& question = {});
   /// Of some pairs, those that this can't be said of: of those, if it can be told, that some run leaves unordered.
-  std::set<NodePair> unordered(const std::set<NodePair>& pairs);
+  Findings unordered(const std::set<NodePair>& pairs);
   /// Whether no run takes one flag of an id for another one (separate_flags.h).
   bool areApart();
 
 private:
   using IsSo = std::function<bool(const Unrolled&, const Conflicts&)>;
   bool always(const Slice& slice, const IsSo& isSo);
-  std::set<NodePair> hazardsOfIterations(const std::set<NodePair>& suspects) const;
-  std::set<NodePair> hazardsOfCases(const std::set<NodePair>& suspects);
+  Findings hazardsOfIterations(const std::set<NodePair>& suspects) const;
+  Findings hazardsOfCases(const Findings& suspects);
+  void showInFirstTurns(Findings& found) const;
 
   const Program& program;
   Cases cases;

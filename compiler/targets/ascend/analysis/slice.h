@@ -14,8 +14,6 @@
 
 namespace tilewright::ascend::model {
 
-using NodePair = std::pair<const Node*, const Node*>;
-
 class Slice {
 public:
   /// `withAllSyncs`: also what decides whether a core may run ahead of another.

@@ -42,6 +42,7 @@ public:
 private:
   Node* add(const Node* origin, Block& block, Node* parent, NodeKind kind) {
     result.origins.push_back(origin);
+    result.turns.push_back(open);
     Node* node = result.program.add(block, parent, kind);
     node->tag = origin->tag;
     return node;
@@ -213,11 +214,14 @@ private:
 
   void copyIteration(const Node* loop, CopiedTurn number, Block& to, Node* parent) {
     turns[loop->id] = number;
+    if (number.loop == kNone)
+      open[loop] = number.first;
     const unsigned outer = ownTurn;
     if (loop->whole == kNone) // else it is a part of the statement, as what it holds
       ownTurn = ++lastOwnTurn;
     copy(loop->body, to, parent);
     ownTurn = outer;
+    open.erase(loop);
   }
 
   void copySyncs(const std::vector<Sync>& syncs, const Node* origin, Block& to, Node* parent) {
@@ -242,6 +246,8 @@ private:
     fix(access);
     for (Range& dim : access.otherDims)
       fix(dim);
+    if (access.line)
+      fix(*access.line);
     return access;
   }
 
@@ -336,6 +342,7 @@ private:
   const Slice* slice; ///< null: all of the program
   size_t mostNodes = 0;
   std::vector<CopiedTurn> turns;         ///< by loop: of the iteration that is being copied
+  std::map<const Node*, int64_t> open;   ///< of those, the numbers of such as are written out
   unsigned ownTurn = 0, lastOwnTurn = 0; ///< of the kernel's own loops
   Unrolled result;
 };
@@ -353,9 +360,10 @@ std::optional<Unrolled> unroll(const Program& program, size_t most, const Values
   return std::nullopt;
 }
 
-std::optional<Unrolled> unrollFirst(const Program& program, size_t most) {
+std::optional<Unrolled> unrollFirst(const Program& program, size_t most, const Slice* slice) {
   for (const int64_t longest : {int64_t{32}, int64_t{8}, int64_t{4}})
-    if (std::optional<Unrolled> result = Unroller(program, longest, std::nullopt).run(most))
+    if (std::optional<Unrolled> result =
+            Unroller(program, longest, std::nullopt, {}, {}, slice).run(most))
       return result;
   return std::nullopt;
 }

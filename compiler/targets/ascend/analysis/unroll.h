@@ -14,6 +14,8 @@ struct Unrolled {
   Program program;
   /// By node of `program`: what it is an iteration of.
   std::vector<const Node*> origins;
+  /// By node of `program`: in which turns of the loops around its origin, of those that are written out.
+  std::vector<std::map<const Node*, int64_t>> turns;
   /// Nothing is left of any loop.
   bool isComplete = true;
 };
@@ -30,6 +32,7 @@ std::optional<Unrolled> unroll(const Program& program, size_t most, const Values
                                const Answers& answers = {}, const Slice* slice = nullptr);
 
 /// Without any loop: of those that are too long, or of unknown length, only the first iterations.
-std::optional<Unrolled> unrollFirst(const Program& program, size_t most);
+std::optional<Unrolled> unrollFirst(const Program& program, size_t most,
+                                    const Slice* slice = nullptr);
 
 } // namespace tilewright::ascend::model
