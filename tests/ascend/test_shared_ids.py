@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_group import KernelGroup
+from tiles_on_chip import SIDE, TilesOnChip, back
 
 import tilewright.language as T
 
 GROUP = KernelGroup()
-SIDE = 16
 Array = np.ndarray[Any, Any]
 A = (np.arange(2 * SIDE * SIDE) % 5 - 2).reshape(2, SIDE, SIDE).astype(np.float16)
 B = (np.arange(SIDE * SIDE) % 3 - 1).reshape(SIDE, SIDE).astype(np.float16)
 ASKED = np.array([1, 2, 0, 2, 0, 1, 0, 4], np.int32)
-NUMBERS = tuple(range(20))
 
 
 class Tiles:
@@ -63,77 +62,43 @@ def branch_in_no_turn() -> Any:  # noqa: ANN401
         C: T.Tensor((SIDE, SIDE), "float32"),
     ):
         with T.Kernel(1, is_npu=True, threads=1) as _:
-            a = [T.alloc_L1((SIDE, SIDE), "float16") for _ in range(2)]
-            b = T.alloc_L1((SIDE, SIDE), "float16")
-            u = T.alloc_ub((SIDE, SIDE), "float32")
-            x = T.alloc_ub((SIDE, SIDE), "float32")
-            h = T.alloc_ub((SIDE, SIDE), "float16")
-            c = [T.alloc_L0C((SIDE, SIDE), "float32") for _ in range(16)]
-            T.copy(A[0, :, :], a[0])
-            T.copy(A[1, :, :], a[1])
-            T.copy(B, b)
-            T.copy(A[0, :, :], h)
-            T.tile.fill(u, 0.0)
-            for k in NUMBERS[:16]:
-                T.gemm_v0(a[0], b, c[k], init=True)
-            for p, q in T.Parallel(SIDE, SIDE):
-                h[p, q] = T.min(T.max(1 - h[p, q], -3), 3)
-            T.copy(h, a[0])
+            t = TilesOnChip(A, B, 16)
+            back(t.h, t.a[0])
             for k in (0, 1):
-                T.gemm_v0(a[k % 2], b, c[k], init=True)
-                T.copy(c[k], x)
-                T.tile.add(u, u, x)
-            T.gemm_v0(a[0], b, c[2], init=True)
-            T.tile.add(u, u, 1.0)
+                t.step(k, k % 2)
+            t.gemm(2, 0)
+            t.one()
             for _i in T.serial(2):
-                for p, q in T.Parallel(SIDE, SIDE):
-                    h[p, q] = T.min(T.max(1 - h[p, q], -3), 3)
-                T.copy(h, a[1])
-                T.gemm_v0(a[1], b, c[3], init=True)
-                T.copy(c[3], x)
-                T.tile.add(u, u, x)
+                back(t.h, t.a[1])
+                t.step(3, 1)
                 for _j in T.serial(m):
                     for _k in T.serial(2):
-                        T.gemm_v0(a[0], b, c[4], init=True)
-                        T.tile.add(u, u, 1.0)
-                        for p, q in T.Parallel(SIDE, SIDE):
-                            h[p, q] = T.min(T.max(1 - h[p, q], -3), 3)
-                        T.copy(h, a[1])
+                        t.gemm(4, 0)
+                        t.one()
+                        back(t.h, t.a[1])
                         for k in (5, 6, 7, 8):
-                            T.gemm_v0(a[k % 2], b, c[k], init=True)
-                            T.copy(c[k], x)
-                            T.tile.add(u, u, x)
-                    T.gemm_v0(a[1], b, c[9], init=True)
-                    T.tile.add(u, u, 1.0)
+                            t.step(k, k % 2)
+                    t.gemm(9, 1)
+                    t.one()
                     if m < 1:
-                        T.gemm_v0(a[0], b, c[10], init=True)
-                        T.copy(c[10], x)
-                        T.tile.add(u, u, x)
-                        T.copy(c[2], x)
-                        T.tile.add(u, u, x)
+                        t.step(10, 0)
+                        t.add(2)
                     else:
-                        T.gemm_v0(a[1], b, c[11], init=True)
-                        T.tile.add(u, u, 1.0)
-                    T.gemm_v0(a[0], b, c[12], init=True)
-                    T.copy(c[12], x)
-                    T.tile.add(u, u, x)
+                        t.gemm(11, 1)
+                        t.one()
+                    t.step(12, 0)
             for i in T.serial(n):
-                T.gemm_v0(a[1], b, c[13], init=True)
-                T.copy(c[13], x)
-                T.tile.add(u, u, x)
+                t.step(13, 1)
                 if i < 2:
                     if N[n] > 1:
                         T.loop_break()
                     if N[n] > 1:
                         continue
-                    T.gemm_v0(a[0], b, c[14], init=True)
-                    T.tile.add(u, u, 1.0)
-                T.gemm_v0(a[1], b, c[15], init=True)
-                T.copy(c[15], x)
-                T.tile.add(u, u, x)
-                T.copy(c[4], x)
-                T.tile.add(u, u, x)
-            T.copy(u, C)
+                    t.gemm(14, 0)
+                    t.one()
+                t.step(15, 1)
+                t.add(4)
+            T.copy(t.u, C)
 
     return main
 
@@ -180,53 +145,29 @@ def exits_of_inner_loops() -> Any:  # noqa: ANN401
         C: T.Tensor((SIDE, SIDE), "float32"),
     ):
         with T.Kernel(1, is_npu=True, threads=1) as _:
-            a = [T.alloc_L1((SIDE, SIDE), "float16") for _ in range(2)]
-            b = T.alloc_L1((SIDE, SIDE), "float16")
-            u = T.alloc_ub((SIDE, SIDE), "float32")
-            x = T.alloc_ub((SIDE, SIDE), "float32")
-            h = T.alloc_ub((SIDE, SIDE), "float16")
-            c = [T.alloc_L0C((SIDE, SIDE), "float32") for _ in range(6)]
-            T.copy(A[0, :, :], a[0])
-            T.copy(A[1, :, :], a[1])
-            T.copy(B, b)
-            T.copy(A[0, :, :], h)
-            T.tile.fill(u, 0.0)
-            for k in NUMBERS[:6]:
-                T.gemm_v0(a[0], b, c[k], init=True)
+            t = TilesOnChip(A, B, 6)
             for i in T.serial(m):
                 for k in (0, 1):
-                    for p, q in T.Parallel(SIDE, SIDE):
-                        h[p, q] = T.min(T.max(1 - h[p, q], -3), 3)
-                    T.copy(h, a[k])
-                    T.gemm_v0(a[k], b, c[k], init=True)
-                    T.copy(c[k], x)
-                    T.tile.add(u, u, x)
+                    back(t.h, t.a[k])
+                    t.step(k, k)
                 for _j in T.serial(m):
                     for k in T.serial(2):
                         if N[k] > 2:
                             continue
-                        T.gemm_v0(a[0], b, c[2], init=True)
-                        T.copy(c[2], x)
-                        T.tile.add(u, u, x)
+                        t.step(2, 0)
                     for k in T.serial(2):
-                        for p, q in T.Parallel(SIDE, SIDE):
-                            h[p, q] = T.min(T.max(1 - h[p, q], -3), 3)
-                        T.copy(h, a[1])
-                        T.gemm_v0(a[1], b, c[3], init=True)
-                        T.copy(c[3], x)
-                        T.tile.add(u, u, x)
+                        back(t.h, t.a[1])
+                        t.step(3, 1)
                         if N[i] > 1:
                             T.loop_break()
                         if N[k] > 2:
                             continue
                         if i < m:
                             continue
-                        T.gemm_v0(a[0], b, c[4], init=True)
-                        T.copy(c[4], x)
-                        T.tile.add(u, u, x)
-                    T.gemm_v0(a[1], b, c[5], init=True)
-                    T.tile.add(u, u, 1.0)
-            T.copy(u, C)
+                        t.step(4, 0)
+                    t.gemm(5, 1)
+                    t.one()
+            T.copy(t.u, C)
 
     return main
 
@@ -260,75 +201,37 @@ def loops_in_a_loop() -> Any:  # noqa: ANN401
         C: T.Tensor((SIDE, SIDE), "float32"),
     ):
         with T.Kernel(1, is_npu=True) as _:
-            a = [T.alloc_L1((SIDE, SIDE), "float16") for _ in range(2)]
-            b = T.alloc_L1((SIDE, SIDE), "float16")
-            u = T.alloc_ub((SIDE, SIDE), "float32")
-            x = T.alloc_ub((SIDE, SIDE), "float32")
-            h = T.alloc_ub((SIDE, SIDE), "float16")
-            c = [T.alloc_L0C((SIDE, SIDE), "float32") for _ in range(20)]
-            T.copy(A[0, :, :], a[0])
-            T.copy(A[1, :, :], a[1])
-            T.copy(B, b)
-            T.copy(A[0, :, :], h)
-            T.tile.fill(u, 0.0)
-            for k in NUMBERS:
-                T.gemm_v0(a[0], b, c[k], init=True)
+            t = TilesOnChip(A, B, 20)
             for _i in T.serial(m):
                 for k in (1, 2):
-                    T.gemm_v0(a[k % 2], b, c[k], init=True)
-                    T.copy(c[k], x)
-                    T.tile.add(u, u, x)
+                    t.step(k, k % 2)
                 for _j in T.serial(m):
                     for k in (3, 4, 5):
-                        T.gemm_v0(a[k % 2], b, c[k], init=True)
-                        T.copy(c[k], x)
-                        T.tile.add(u, u, x)
+                        t.step(k, k % 2)
                 for k in (6, 7):
-                    T.gemm_v0(a[k % 2], b, c[k], init=True)
-                    T.copy(c[k], x)
-                    T.tile.add(u, u, x)
+                    t.step(k, k % 2)
                 for j in T.serial(n):
                     if N[j] > 1:
-                        for p, q in T.Parallel(SIDE, SIDE):
-                            h[p, q] = T.min(T.max(1 - h[p, q], -3), 3)
-                        T.copy(h, a[0])
-                        T.gemm_v0(a[0], b, c[8], init=True)
-                        T.copy(c[8], x)
-                        T.tile.add(u, u, x)
+                        back(t.h, t.a[0])
+                        t.step(8, 0)
                     else:
-                        T.gemm_v0(a[1], b, c[9], init=True)
-                        T.copy(c[9], x)
-                        T.tile.add(u, u, x)
-                    T.gemm_v0(a[0], b, c[10], init=True)
-                    T.copy(c[10], x)
-                    T.tile.add(u, u, x)
-            T.gemm_v0(a[1], b, c[11], init=True)
-            T.copy(c[11], x)
-            T.tile.add(u, u, x)
+                        t.step(9, 1)
+                    t.step(10, 0)
+            t.step(11, 1)
             for _i in T.serial(m - 1):
                 for k in (12, 13, 14):
-                    T.gemm_v0(a[k % 2], b, c[k], init=True)
-                    T.copy(c[k], x)
-                    T.tile.add(u, u, x)
-                for p, q in T.Parallel(SIDE, SIDE):
-                    h[p, q] = T.min(T.max(1 - h[p, q], -3), 3)
-                T.copy(h, a[1])
+                    t.step(k, k % 2)
+                back(t.h, t.a[1])
                 for k in (15, 16):
-                    T.gemm_v0(a[k % 2], b, c[k], init=True)
-                    T.copy(c[k], x)
-                    T.tile.add(u, u, x)
+                    t.step(k, k % 2)
             for k in (17, 18):
-                T.gemm_v0(a[k % 2], b, c[k], init=True)
-            T.copy(c[18], x)
-            T.tile.add(u, u, x)
+                t.gemm(k, k % 2)
+            t.add(18)
             for i in T.serial(m):
                 if i < 0:
-                    T.gemm_v0(a[1], b, c[19], init=True)
-                    T.copy(c[19], x)
-                    T.tile.add(u, u, x)
-                    T.copy(c[17], x)
-                    T.tile.add(u, u, x)
-            T.copy(u, C)
+                    t.step(19, 1)
+                    t.add(17)
+            T.copy(t.u, C)
 
     return main
 
