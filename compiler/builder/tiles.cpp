@@ -81,6 +81,16 @@ bool transposeSide(Construction& state, Side& side) {
   return true;
 }
 
+/// Whether one of the last two dims has a single element.
+bool isRowOrColumn(const Side& side) {
+  auto isOne = [](const Index& extent) {
+    const auto* known = std::get_if<int64_t>(&extent);
+    return known && *known == 1;
+  };
+  size_t rank = side.extents.size();
+  return isOne(side.extents[rank - 1]) || isOne(side.extents[rank - 2]);
+}
+
 /// On an NPU a copy between tiles is a vector instruction, which rounds to the nearest integer.
 bool roundsOnNpu(Construction& state, const Side& from, const Side& to,
                  const Attributes& attributes) {
@@ -170,8 +180,11 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
     ends = builder::fitToTile(*state, *from, *to);
   if (!agreeExtents(*state, isTransposed ? "transpose" : "copy", *from, *to))
     return;
-  if (isTransposed)
+  if (isTransposed) {
     transposeSide(*state, *from);
+    // A row exchanged with a column is in the same order: what stands before them stays where it is.
+    isTransposed = !isRowOrColumn(*from);
+  }
   if (roundsOnNpu(*state, *from, *to, attributes)) {
     std::array<TileArgument, 1> sources = {Region{from->buffer, from->offsets, from->extents, {}}};
     compute("cast", Region{to->buffer, to->offsets, to->extents, {}}, sources,

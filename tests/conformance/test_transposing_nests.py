@@ -91,3 +91,21 @@ def test_strides(agree, floats, cpus):
     a = floats(64, 32)
     b = np.zeros((32, 32), np.float32)
     agree(kernel, [a, b, b.copy()], {1: a[1::2].T, 2: a[31::-1].T}, cpus=cpus)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 1), (2, 1, 3), (2, 3, 4), (4, 1), (1, 5), (2, 2, 1, 1)])
+def test_transposed_rows_and_columns(agree, random, shape):
+    """The dims before the last two stay where they are, also where one of these is a single row."""
+    other = (*shape[:-2], shape[-1], shape[-2])
+
+    @T.prim_func
+    def kernel(A: T.Tensor(shape, "float32"), B: T.Tensor(other, "float32")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared(shape, "float32")
+            turned = T.alloc_shared(other, "float32")
+            T.copy(A, tile)
+            T.transpose(tile, turned)
+            T.copy(turned, B)
+
+    a = random.standard_normal(shape).astype(np.float32)
+    agree(kernel, [a, np.zeros(other, np.float32)], {1: np.swapaxes(a, -1, -2).copy()}, 0)
