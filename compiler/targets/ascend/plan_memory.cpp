@@ -47,6 +47,9 @@ bool isTemporary(tile::AllocOp alloc) {
   });
 }
 
+/// Of the last 8 KiB of UB, in which Select works, those that a kernel may use otherwise.
+constexpr int64_t kSelectBytes = 8192 - keptBytes;
+
 struct PlanMemory : KernelPass<PlanMemory> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemory)
   static constexpr llvm::StringLiteral kArgument = "ascend-plan-memory";
@@ -107,12 +110,25 @@ struct PlanMemory : KernelPass<PlanMemory> {
                               << *buffers[i].pinned << " on, but it has " << roomIn(chip, space);
         return signalPassFailure();
       }
-    const Packing packing = pack(buffers, alignmentOf(space), capacity, mayShare);
+    // Before what Select works in, if there is room.
+    const int64_t free = capacity - (space == MemorySpace::UB && hasSelect() ? kSelectBytes : 0);
+    Packing packing = pack(buffers, alignmentOf(space), free, mayShare);
+    if (packing.end > free)
+      packing = pack(buffers, alignmentOf(space), capacity, mayShare);
     if (packing.end > capacity)
       return refuse(space, buffers, allocs, packing);
     Builder builder(&getContext());
     for (size_t i = 0; i < buffers.size(); ++i)
       allocs[i].setAddressAttr(builder.getI64IntegerAttr(packing.addresses[i]));
+  }
+
+  bool hasSelect() {
+    return getOperation()
+        ->walk([](Operation* op) {
+          return isa<npu::SelectOp, npu::SelectScalarOp>(op) ? WalkResult::interrupt()
+                                                             : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   static StringRef nameOf(const Buffer& buffer) {

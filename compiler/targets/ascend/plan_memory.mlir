@@ -86,3 +86,22 @@ func.func @results(%S: !tile.buffer<64x64xf32, global>, %O: !tile.buffer<64x512x
   }
   return
 }
+
+// -----
+// Select works in the last 8 KiB of UB: y takes x's place, though both have room before the system's bytes.
+// CHECK-LABEL: func.func @select
+func.func @select(%n: index, %s: f32) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: tile.alloc "x" at 0
+    %x = tile.alloc "x" : !tile.buffer<24000xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<32xui8, UB>
+    npu.compare_scalar gt %m[%c0] : !tile.buffer<32xui8, UB>, %x[%c0] : !tile.buffer<24000xf32, UB>, %s count(%c64)
+    npu.select_scalar %x[%c0] : !tile.buffer<24000xf32, UB>, %m[%c0] : !tile.buffer<32xui8, UB>, %x[%c0] : !tile.buffer<24000xf32, UB>, %s count(%c64)
+    // CHECK: tile.alloc "y" at 0
+    %y = tile.alloc "y" : !tile.buffer<24000xf32, UB>
+    npu.unary exp %y[%c0] : !tile.buffer<24000xf32, UB>, %y[%c0] : !tile.buffer<24000xf32, UB> count(%c64)
+  }
+  return
+}
