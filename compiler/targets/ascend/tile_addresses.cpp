@@ -85,6 +85,11 @@ OpFoldResult IndexMaker::notNegative(OpFoldResult a) const {
 OpFoldResult IndexMaker::div(OpFoldResult a, int64_t divisor) const {
   if (std::optional<int64_t> number = getConstantIntValue(a))
     return index(*number / divisor);
+  // As a multiple again where it is one: analyses follow no divisions.
+  if (auto product = cast<Value>(a).getDefiningOp<arith::MulIOp>())
+    if (const std::optional<int64_t> factor = getConstantIntValue(product.getRhs());
+        factor && *factor % divisor == 0)
+      return mul(product.getLhs(), *factor / divisor);
   return arith::DivSIOp::create(builder, value(a), constant(divisor)).getResult();
 }
 
