@@ -254,7 +254,7 @@ def check_backend(execution_backend: object) -> None:
 def check_target(target: object) -> None:
     """ValueError for a name that means nothing, where the kernel is decorated; targets that are
     planned are refused only when a kernel is made for one."""
-    if isinstance(target, str) and target.split() and target.split()[0] not in _PLANNED:
+    if isinstance(target, str) and target.split() and _kind(target) not in _PLANNED:
         resolve_target(target)
 
 
@@ -280,22 +280,37 @@ def remark(message: str) -> None:
     warnings.warn(message, TilewrightWarning, stacklevel=level)
 
 
+def _kind(target: object, what: str = "target") -> str:
+    """The name of a target in any form: `llvm -mcpu=x`, {"kind": "llvm", ..}, that as JSON."""
+    fields = target
+    if isinstance(target, str) and target.lstrip().startswith("{"):
+        from json import loads
+
+        try:
+            fields = loads(target)
+        except ValueError as error:
+            raise ValueError(f"{what} is {target!r} but must be JSON: {error}") from None
+    if isinstance(fields, dict):
+        if not isinstance(fields.get("kind"), str):
+            raise ValueError(f'{what} is {target!r} but a target of fields needs "kind", a name')
+        return str(fields["kind"])
+    return (str(target).split() or [""])[0]
+
+
 def resolve_target(target: object = None) -> str:
     """The target that `target`, the environment or `tilewright run --target` choose."""
     if mapped_target is not None:
         return mapped_target
-    chosen = target
-    if chosen is None or chosen == "auto":
-        chosen = (
-            (scoped_targets[-1] if scoped_targets else None)
-            or os.environ.get("TILEWRIGHT_TARGET")
-            or os.environ.get("TILELANG_DEFAULT_TARGET")
-            or "cpu"
-        )
-    if isinstance(chosen, dict):
-        chosen = chosen.get("kind")
-    name = (str(chosen).split() or [""])[0]
-    if TARGETS.get(name, "auto") != "auto":
+    name = "auto" if target is None else _kind(target)
+    for variable in ("", "TILEWRIGHT_TARGET", "TILELANG_DEFAULT_TARGET"):
+        if name != "auto":
+            break
+        if variable:
+            name = _kind(os.environ.get(variable) or "auto", f"the environment variable {variable}")
+        elif scoped_targets:
+            name = scoped_targets[-1]
+    name = "cpu" if name == "auto" else name
+    if name in TARGETS:
         return TARGETS[name]
     if name in _PLANNED:
         message = (

@@ -193,6 +193,47 @@ def test_errors_of_the_builder_have_our_places():
     assert len(frames) == 3  # this test, tilewright.compile, the kernel
 
 
+AS_JSON = '{"kind": "llvm", "mcpu": "native", "tag": ""}'
+
+
+@pytest.mark.parametrize(
+    ("target", "ours", "theirs", "expected"),
+    [
+        (None, None, "auto", "cpu"),
+        (None, None, "", "cpu"),
+        ("auto", "auto", "reference", "reference"),
+        (None, None, '{"kind": "reference"}', "reference"),
+        (None, None, ' {"kind": "auto"}', "cpu"),
+        (None, '{"kind": "ascend"}', "llvm", "ascend"),
+        (AS_JSON, None, "reference", "cpu"),
+        ({"kind": "reference"}, "cpu", "cpu", "reference"),
+        ({"kind": "auto"}, None, "reference", "reference"),
+    ],
+)
+def test_forms_of_a_target(target, ours, theirs, expected, monkeypatch):
+    for name, value in {"TILEWRIGHT_TARGET": ours, "TILELANG_DEFAULT_TARGET": theirs}.items():
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    assert tilewright.options.resolve_target(target) == expected
+
+
+def test_a_kernel_for_the_target_of_the_environment(monkeypatch):
+    monkeypatch.setenv("TILELANG_DEFAULT_TARGET", '{"kind": "reference"}')
+    assert tilewright.compile(gemm.get_tir(8, 8, 8)).target == "reference"
+    for text, message in {
+        '{"kind": "reference"': "environment variable TILELANG_DEFAULT_TARGET is .*must be JSON",
+        '{"kind": "abacus"}': "there is no target 'abacus'",
+        "{}": "the environment variable TILELANG_DEFAULT_TARGET is '{}' but a target of fields",
+    }.items():
+        monkeypatch.setenv("TILELANG_DEFAULT_TARGET", text)
+        with pytest.raises(ValueError, match=message):
+            tilewright.compile(gemm.get_tir(8, 8, 8))
+    monkeypatch.setenv("TILELANG_DEFAULT_TARGET", '{"kind": "cuda", "arch": "sm_90a"}')
+    with pytest.raises(UnsupportedError, match="target 'cuda' is not supported yet"):
+        tilewright.compile(gemm.get_tir(8, 8, 8))
+
+
 def test_targets():
     with pytest.raises(UnsupportedError, match="target 'cuda' is not supported yet"):
         tilewright.jit(gemm.function, target="cuda").compile(8, 8, 8)
@@ -419,6 +460,17 @@ def test_methods():
             {"target": "abacus"},
             ValueError,
             "there is no target 'abacus'; there are: ascend, ascendc, auto, c, cpu",
+        ),
+        ({"target": '{"kind": "abacus"}'}, ValueError, "there is no target 'abacus'"),
+        (
+            {"target": '{"kind": llvm}'},
+            ValueError,
+            "'{\"kind\": llvm}' but must be JSON: ",
+        ),
+        (
+            {"target": '{"mcpu": "x"}'},
+            ValueError,
+            'target is \'{"mcpu": "x"}\' but a target of fields needs "kind", a name',
         ),
         (
             {"execution_backend": "x"},
