@@ -41,6 +41,23 @@ def _names_launch(node: ast.For) -> bool:
     return any("Kernel" in (getattr(n, "attr", ""), getattr(n, "id", "")) for n in ast.walk(node))
 
 
+class OpenFor(ast.For):
+    """A loop object that stands without `for`: its body is a with statement's, or what follows in
+    its block. `loop` is the object; `has_names` says if its variables are bound to the target."""
+
+    loop: Loop
+    has_names: bool
+
+    @staticmethod
+    def of(
+        loop: Loop, target: ast.expr | None, body: Sequence[ast.stmt], at: ast.stmt, made: ast.expr
+    ) -> OpenFor:
+        """`made` is the expression that gave the loop, `at` the statement that it stands in."""
+        node = OpenFor(target or ast.Tuple([], ast.Store()), made, list(body), [])
+        node.loop, node.has_names = loop, target is not None
+        return ast.copy_location(node, at)
+
+
 class Signal(Enum):
     """How a block of statements ended, other than by reaching its end."""
 
@@ -61,8 +78,9 @@ class ControlFlow(ExpressionEvaluator):
         outside: Callable[[str], Value],
     ) -> None:
         super().__init__(source, tracer, scope, outside)
-        #: For each open loop: whether it runs in the kernel, and the number of frames around it.
-        self._loops: list[tuple[bool, int]] = []
+        #: For each open loop: its statement, whether it runs in the kernel, and the number of
+        #: frames around it.
+        self._loops: list[tuple[ast.For | ast.While, bool, int]] = []
 
     @abstractmethod
     def block(self, body: Sequence[ast.stmt]) -> Signal | None:
@@ -131,7 +149,7 @@ class ControlFlow(ExpressionEvaluator):
                 self.leave_frame(frame)
         if condition is False:  # as in Python, the body never runs: nobody looks at it
             return
-        self._loop_body(node.body, run_time=True)
+        self._loop_body(node, run_time=True)
         self.mark(node)
         self.tracer.builder.end_while()
         self.leave_frame(frame)
@@ -139,6 +157,13 @@ class ControlFlow(ExpressionEvaluator):
     def exec_For(self, node: ast.For) -> Signal | None:
         iterable = self._iterable(node.iter)
         self.mark(node.iter)
+        return self._for(node, iterable)
+
+    def exec_OpenFor(self, node: OpenFor) -> Signal | None:
+        self.mark(node.iter)
+        return self._for(node, node.loop)
+
+    def _for(self, node: ast.For, iterable: Value) -> Signal | None:
         if isinstance(iterable, Loop):
             if self.tracer.launch is None:
                 return self._trace_time_loop(node, self._turns(iterable, _names_launch(node)))
@@ -187,6 +212,7 @@ class ControlFlow(ExpressionEvaluator):
 
     def _run_time_loop(self, node: ast.For, loop: Loop) -> None:
         names = _target_names(node.target)
+        is_bound = not isinstance(node, OpenFor) or node.has_names
         variables = loop.enter(self.tracer, names)
         launch = self.tracer.launch
         hidden = names if launch is not None and launch.attributes.get("npu") else []
@@ -194,25 +220,27 @@ class ControlFlow(ExpressionEvaluator):
         try:
             self.scope.hide(hidden)
             is_one = len(variables) == 1 and not isinstance(node.target, (ast.Tuple, ast.List))
-            self.unpack(node.target, variables[0] if is_one else tuple(variables))
-            self._loop_body(node.body, run_time=True)
+            if is_bound:
+                self.unpack(node.target, variables[0] if is_one else tuple(variables))
+            self._loop_body(node, run_time=True)
         finally:
             self.mark(node)
             loop.leave(self.tracer)
             self.leave_frame(frame, hidden=hidden)
 
-    def _loop_body(self, body: Sequence[ast.stmt], run_time: bool) -> Signal | None:
-        self._loops.append((run_time, len(self.tracer.frames)))
+    def _loop_body(self, node: ast.For | ast.While, run_time: bool) -> Signal | None:
+        self._loops.append((node, run_time, len(self.tracer.frames)))
         try:
-            return self.block(body)
+            return self.block(node.body)
         finally:
             self._loops.pop()
 
     def _trace_time_loop(self, node: ast.For, iterable: Iterable[Value]) -> Signal | None:
         """A loop over a Python sequence runs while tracing, once per item."""
         for item in iterable:
-            self.unpack(node.target, item)
-            signal = self._loop_body(node.body, run_time=False)
+            if not isinstance(node, OpenFor) or node.has_names:
+                self.unpack(node.target, item)
+            signal = self._loop_body(node, run_time=False)
             if signal is Signal.BREAK:
                 break
             if signal in (Signal.STOP, Signal.RETURN):
@@ -226,7 +254,12 @@ class ControlFlow(ExpressionEvaluator):
         return self._jump("continue", Signal.CONTINUE)
 
     def _jump(self, word: str, signal: Signal) -> Signal:
-        run_time, depth = self._loops[-1]
+        loop, run_time, depth = self._loops[-1]
+        if isinstance(loop, OpenFor):
+            raise LanguageError(
+                f"'{word}' is for the innermost loop, but that one, at line "
+                f"{self.place(loop).line}, stands without 'for'; write it with 'for'"
+            )
         if run_time:
             jump = "break_loop" if signal is Signal.BREAK else "continue_loop"
             getattr(self.tracer.builder, jump)()
@@ -275,6 +308,10 @@ class ControlFlow(ExpressionEvaluator):
                 return self._with(node, items[1:])
             finally:
                 self.leave_context(context, frame)
+        if isinstance(context, Loop):
+            body = self._nested(node, items[1:])
+            made = item.context_expr
+            return self.exec_OpenFor(OpenFor.of(context, item.optional_vars, body, node, made))
         if not hasattr(context, "__enter__"):
             self.mark(item.context_expr)
             raise LanguageError(not_called(ast.unparse(item.context_expr), context))

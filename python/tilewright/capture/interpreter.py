@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError, JITNoBuilderError, Note, Place
 from ..language.dtypes import Dtype
-from ..language.frames import Loop, RunTimeContext, ThreadLoop
+from ..language.frames import Loop, RunTimeContext, ThreadLoop, TileLoop
 from ..language.meta import is_meta_object
 from ..language.values import (
     POISON,
@@ -28,7 +28,7 @@ from ..language.values import (
     subscript,
     unsupported,
 )
-from .control import ControlFlow, Signal
+from .control import ControlFlow, OpenFor, Signal
 from .expressions import CallFailed, Reference
 from .guarded import value_is_dropped
 from .imports import imported
@@ -67,11 +67,17 @@ class Interpreter(ControlFlow):
     # Blocks and guards -------------------------------------------------------------------------
 
     def block(self, body: Sequence[ast.stmt]) -> Signal | None:
-        """Runs statements; contexts opened without `with` end with the block."""
+        """Runs statements; contexts and loops without `with` and `for` end with the block."""
         opened: list[tuple[RunTimeContext, Frame]] = []
         signal: Signal | None = None
         for number, statement in enumerate(body):
-            signal = self.statement(statement, opened)
+            done = self.statement(statement, opened)
+            if isinstance(done, OpenFor):
+                done.body = list(body[number + 1 :])
+                done = self.statement(done, opened)
+                signal = done if isinstance(done, Signal) else None
+                break
+            signal = done
             if signal is not None:
                 jumps = isinstance(statement, (ast.Break, ast.Continue))
                 if jumps and number + 1 < len(body):
@@ -83,7 +89,7 @@ class Interpreter(ControlFlow):
 
     def statement(
         self, node: ast.stmt, opened: list[tuple[RunTimeContext, Frame]]
-    ) -> Signal | None:
+    ) -> Signal | OpenFor | None:
         method = getattr(self, "exec_" + type(node).__name__, None)
         depth = len(self.tracer.frames)
         try:
@@ -231,7 +237,7 @@ class Interpreter(ControlFlow):
 
     # Simple statements -------------------------------------------------------------------------
 
-    def exec_Assign(self, node: ast.Assign) -> Signal | RunTimeContext | None:
+    def exec_Assign(self, node: ast.Assign) -> OpenFor | RunTimeContext | None:
         first = node.targets[0]
         if isinstance(first, ast.Name):
             self.tracer.pending_name = first.id
@@ -243,10 +249,47 @@ class Interpreter(ControlFlow):
             return value.bound_to(first)
         if isinstance(value, ThreadLoop):
             value = value.number()
+        if isinstance(value, Loop) and self._is_opened_by(node):
+            return self._open_loop(value, first, node, node.value)
         for target in node.targets:
             self.mark(target)
             self.unpack(target, value)
         return None
+
+    def _is_opened_by(self, node: ast.Assign) -> bool:
+        """Whether the names stand for a loop's variables, as in TileLang: no `for` goes over them,
+        and nothing else takes the loop for one that may."""
+        first = node.targets[0]
+        names = first.elts if isinstance(first, (ast.Tuple, ast.List)) else [first]
+        ids = {name.id for name in names if isinstance(name, ast.Name)}
+        if len(node.targets) > 1 or len(ids) < len(names):
+            return False
+        for other in ast.walk(self.source.node):
+            taken: list[ast.expr | None] = []
+            if isinstance(other, (ast.For, ast.comprehension)):
+                taken = [other.iter]
+            elif isinstance(other, ast.Call) and isinstance(other.func, ast.Name):
+                taken = [*other.args, *(keyword.value for keyword in other.keywords)]
+            elif isinstance(other, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+                taken = [other.value]
+            elif isinstance(other, ast.IfExp):
+                taken = [other.body, other.orelse]
+            if any(isinstance(part, ast.Name) and part.id in ids for part in taken):
+                return False
+        return True
+
+    def _open_loop(
+        self, loop: Loop, target: ast.expr | None, at: ast.stmt, made: ast.expr
+    ) -> OpenFor:
+        """The loop over the rest of the block, which is warned of."""
+        if target is None:
+            count = len(loop.domain if isinstance(loop, TileLoop) else loop.ranges)
+            names = ", ".join("ijklmn"[:count])
+        else:
+            names = ast.unparse(target).strip("()")
+        message = f"a {loop.kind} loop without 'for' holds all that follows in its block"
+        self._warn(at, f"{message}; write 'for {names} in {ast.unparse(made)}:'")
+        return OpenFor.of(loop, target, [], at, made)
 
     def exec_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is None:
@@ -323,13 +366,13 @@ class Interpreter(ControlFlow):
     def _aug_names(self, target: ast.Name, node: ast.AugAssign) -> None:
         self._places.setdefault(target, self.source.place(target))
 
-    def exec_Expr(self, node: ast.Expr) -> RunTimeContext | None:
+    def exec_Expr(self, node: ast.Expr) -> OpenFor | RunTimeContext | None:
         if isinstance(node.value, ast.Constant):
             return None
         with value_is_dropped(self.tracer):
             value = self.evaluate(node.value)
         if isinstance(value, Loop):
-            raise unsupported("a loop object must be used in a for statement")
+            return self._open_loop(value, None, node, node.value)
         return value if isinstance(value, RunTimeContext) else None
 
     def exec_Pass(self, node: ast.Pass) -> None:

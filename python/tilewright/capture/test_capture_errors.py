@@ -154,7 +154,6 @@ UNSUPPORTED = {
         "least number in its place, or, on an NPU, call TopK in an Ascend C function of your own "
         "by T.call_extern (docs/ascend-primitives.md)"
     ),
-    "T.serial(4)": "a loop object must be used in a for statement",
     "x = locals()": "locals() can't be captured in a kernel",
     "if A[0] > 1:\n    return": "'return' inside a loop or branch of the running kernel",
     "T.copy(A[0:8:2], A)": "a slice of 'A' with a step is not supported",

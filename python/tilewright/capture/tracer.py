@@ -500,8 +500,11 @@ def is_array(value: object) -> bool:
 
 
 def describe(value: object) -> str:
+    from ..language.frames import Loop
     from ..language.vectors import Vector
 
+    if isinstance(value, Loop):
+        return f"a {value.kind} loop, which only 'for' takes"
     if isinstance(value, Vector):
         return f"a vector of {len(value)} lanes"
     if isinstance(value, Expr):
