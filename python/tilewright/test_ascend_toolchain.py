@@ -86,6 +86,7 @@ def test_vendors_compiler_builds(
         "--npu-arch=dav-2201",
         "-xasc",
         "-std=c++17",
+        "-fwrapv",
         "-fPIC",
         f"-I{DEVICE}",
         f"-I{tmp_path}/include",

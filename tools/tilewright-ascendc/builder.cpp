@@ -99,8 +99,10 @@ bool Builder::findInstallation() {
 }
 
 std::vector<std::string> Builder::passFlags(Pass pass) const {
-  std::vector<std::string> flags = {"-std=c++17", "-fPIC", "-O1", "-Wno-unknown-pragmas",
-                                    "-fno-strict-aliasing"};
+  std::vector<std::string> flags = {
+      "-std=c++17", "-fPIC", "-O1", "-Wno-unknown-pragmas", "-fno-strict-aliasing",
+      // The language's integers wrap, and so do those of emitted text.
+      "-fwrapv"};
   if (!isClang)
     flags.push_back("-fno-gnu-unique");
   else

@@ -38,11 +38,11 @@ std::optional<std::vector<std::string>> vendorCommand(const fs::path& text, cons
       if (!isProgram(home / program))
         continue;
       std::vector<std::string> command = {home / program, "--npu-arch=dav-2201",
-                                          "-O2",          "-std=c++17",
-                                          "-xasc",        "-fPIC",
-                                          "--shared",     text,
-                                          "-o",           library,
-                                          "-I" + headers};
+                                          "-O2",          "-fwrapv", // the language's integers wrap
+                                          "-std=c++17",   "-xasc",
+                                          "-fPIC",        "--shared",
+                                          text,           "-o",
+                                          library,        "-I" + headers};
       std::error_code ignored;
       for (const char* folder : kHeaders)
         if (fs::is_directory(home / folder, ignored))
