@@ -86,12 +86,20 @@ template <class T> __aicore__ inline T toInteger(float value) {
   return value <= static_cast<float>(low) ? low : static_cast<T>(value);
 }
 
-/// Rounded towards minus infinity.
-__aicore__ inline int64_t floorDiv(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+/// Rounded towards zero, and what is left. The least integer by -1, which C++ leaves open, wraps.
+template <class A, class B> __aicore__ inline auto truncDiv(A a, B b) -> decltype(a + b) {
+  using Wider = decltype(a + b);
+  return b < B(0) && b == B(-1) ? Wider(0) - Wider(a) : a / b;
 }
-__aicore__ inline int64_t ceilDiv(int64_t a, int64_t b) {
-  return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);
+template <class A, class B> __aicore__ inline auto truncMod(A a, B b) -> decltype(a + b) {
+  return b < B(0) && b == B(-1) ? decltype(a + b)(0) : a % b;
+}
+/// Rounded towards minus infinity.
+template <class A, class B> __aicore__ inline auto floorDiv(A a, B b) -> decltype(a + b) {
+  return truncDiv(a, b) - (truncMod(a, b) != 0 && (a < A(0)) != (b < B(0)) ? 1 : 0);
+}
+template <class A, class B> __aicore__ inline auto ceilDiv(A a, B b) -> decltype(a + b) {
+  return truncDiv(a, b) + (truncMod(a, b) != 0 && (a < A(0)) == (b < B(0)) ? 1 : 0);
 }
 template <class A, class B> __aicore__ inline auto larger(A a, B b) -> decltype(a + b) {
   return a > b ? a : b;

@@ -71,8 +71,23 @@ std::optional<Infix> floatInfix(Operation* op) {
       .Default([](auto) { return std::nullopt; });
 }
 
+/// Whether a division may be of the least integer by -1, which C++ leaves open. Indices are never so large, and
+/// what is narrower than 32 bits is divided in 32.
+bool mayDivideLeast(Operation* op) {
+  const auto type = dyn_cast<IntegerType>(op->getResult(0).getType());
+  if (!type || type.getWidth() < 32)
+    return false;
+  const IndexRange divisor = rangeAt(op, op->getOperand(1));
+  if (divisor.low > -1 || divisor.high < -1)
+    return false;
+  const int64_t least = APInt::getSignedMinValue(type.getWidth()).getSExtValue();
+  return rangeAt(op, op->getOperand(0)).low <= least;
+}
+
 /// Functions of our header, by what they are called there.
 const char* functionName(Operation* op) {
+  if (isa<arith::DivSIOp, arith::RemSIOp>(op) && mayDivideLeast(op))
+    return isa<arith::DivSIOp>(op) ? "truncDiv" : "truncMod";
   return llvm::TypeSwitch<Operation*, const char*>(op)
       .Case<arith::FloorDivSIOp>([](auto) { return "floorDiv"; })
       .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>([](auto) { return "ceilDiv"; })
@@ -109,7 +124,10 @@ Expression call(const char* function, Operation* op, const SourceText& text) {
   }
   Expression result{std::string(function) + "(" + arguments + ")"};
   Type type = op->getResult(0).getType();
-  return isUnsigned ? castTo(cppType(type), result) : fromFloat(result, type);
+  // The quotient of the least integer of 8 or 16 bits by -1 has no room in them.
+  const bool isNarrow = type.isInteger(8) || type.isInteger(16);
+  const bool mayGrow = isNarrow && isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
+  return isUnsigned || mayGrow ? castTo(cppType(type), result) : fromFloat(result, type);
 }
 
 /// `block / 2` and `block % 2`, which are shifts and masks by now: of what is not negative they say the same.
@@ -128,9 +146,17 @@ std::optional<Expression> asDivision(Operation* op, const SourceText& text) {
                Expression::kProduct);
 }
 
+bool isOf64Bits(Type type) {
+  return type.isIndex() || type.isInteger(64);
+}
+
 Expression integerExpression(Operation* op, Infix how, const SourceText& text) {
   Expression left = text.expression(op->getOperand(0)), right = text.expression(op->getOperand(1));
   Type type = op->getResult(0).getType();
+  // C++ shifts a short literal in 32 bits.
+  if (isa<arith::ShLIOp, arith::ShRSIOp>(op) && isOf64Bits(type) &&
+      getConstantIntValue(op->getOperand(0)))
+    left = castTo(cppType(type), left);
   if (!isUnsignedOp(op)) {
     const Expression wide = infix(left, how.symbol, right, how.precedence);
     // C++ computes in 32 bits at least.
@@ -142,6 +168,17 @@ Expression integerExpression(Operation* op, Infix how, const SourceText& text) {
   left = castTo(unsignedType(type), left);
   right = castTo(unsignedType(type), right);
   return castTo(cppType(type), infix(left, how.symbol, right, how.precedence));
+}
+
+Expression choice(arith::SelectOp op, const SourceText& text) {
+  Expression yes = text.expression(op.getTrueValue()), no = text.expression(op.getFalseValue());
+  // What is computed with a choice between two short literals is computed in 32 bits.
+  if (isOf64Bits(op.getType()) && getConstantIntValue(op.getTrueValue()) &&
+      getConstantIntValue(op.getFalseValue()))
+    yes = castTo(cppType(op.getType()), yes);
+  return {text.expression(op.getCondition()).within(Expression::kChoice + 1) + " ? " +
+              yes.within(Expression::kChoice + 1) + " : " + no.within(Expression::kChoice + 1),
+          Expression::kChoice};
 }
 
 Expression compareIntegers(arith::CmpIOp op, const SourceText& text) {
@@ -258,6 +295,9 @@ std::string constantText(Attribute value, Type type) {
     const int64_t number = integer.getValue().getSExtValue();
     if (number == std::numeric_limits<int64_t>::min())
       return "(-0x7fffffffffffffff - 1)";
+    // A minus sign before a number of 64 bits otherwise.
+    if (type.isInteger(32) && number == std::numeric_limits<int32_t>::min())
+      return "(-0x7fffffff - 1)";
     return std::to_string(number);
   }
   const APFloat number = cast<FloatAttr>(value).getValue();
@@ -283,24 +323,21 @@ std::optional<Expression> scalarExpression(Operation* op, const SourceText& text
   }
   if (std::optional<Expression> division = asDivision(op, text))
     return division;
-  if (std::optional<Infix> how = integerInfix(op))
+  const char* function = functionName(op);
+  if (std::optional<Infix> how = integerInfix(op); how && !function)
     return integerExpression(op, *how, text);
   if (std::optional<Infix> how = floatInfix(op))
     return fromFloat(infix(inFloat(op->getOperand(0), text), how->symbol,
                            inFloat(op->getOperand(1), text), how->precedence),
                      op->getResult(0).getType());
-  if (const char* function = functionName(op))
+  if (function)
     return call(function, op, text);
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return compareIntegers(compare, text);
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
     return compareFloats(compare, text);
   if (auto select = dyn_cast<arith::SelectOp>(op))
-    return Expression{
-        text.expression(select.getCondition()).within(Expression::kChoice + 1) + " ? " +
-            text.expression(select.getTrueValue()).within(Expression::kChoice + 1) + " : " +
-            text.expression(select.getFalseValue()).within(Expression::kChoice + 1),
-        Expression::kChoice};
+    return choice(select, text);
   if (auto negate = dyn_cast<arith::NegFOp>(op))
     return fromFloat(
         {"-" + inFloat(negate.getOperand(), text).within(Expression::kAtom), Expression::kProduct},
