@@ -101,14 +101,22 @@ template <class A, class B> __aicore__ inline auto floorDiv(A a, B b) -> decltyp
 template <class A, class B> __aicore__ inline auto ceilDiv(A a, B b) -> decltype(a + b) {
   return truncDiv(a, b) + (truncMod(a, b) != 0 && (a < A(0)) == (b < B(0)) ? 1 : 0);
 }
+/// Of a NaN and another number the number.
 template <class A, class B> __aicore__ inline auto larger(A a, B b) -> decltype(a + b) {
-  return a > b ? a : b;
+  return a > b || b != b ? a : b;
 }
 template <class A, class B> __aicore__ inline auto smaller(A a, B b) -> decltype(a + b) {
-  return a < b ? a : b;
+  return a < b || b != b ? a : b;
 }
 template <class T> __aicore__ inline T magnitude(T value) {
   return value < 0 ? -value : value;
+}
+template <> __aicore__ inline float magnitude(float value) {
+  return sameBits<float>(sameBits<uint32_t>(value) & 0x7FFFFFFF); // -0 is no less than 0
+}
+/// A number that isn't negative with another's sign.
+__aicore__ inline float withSign(float number, float signOf) {
+  return sameBits<float>(sameBits<uint32_t>(number) | (sameBits<uint32_t>(signOf) & 0x80000000));
 }
 __aicore__ inline float squareRoot(float value) {
   return sqrt(value);
@@ -118,13 +126,13 @@ __aicore__ inline float squareRoot(float value) {
 constexpr float firstIntegral = 8388608.0f;
 /// To the nearest integral number, of two to the even one.
 __aicore__ inline float roundToEven(float value) {
-  if (!(magnitude(value) < firstIntegral))
-    return value;
-  return value < 0 ? (value - firstIntegral) + firstIntegral
-                   : (value + firstIntegral) - firstIntegral;
+  const float plain = magnitude(value);
+  return plain < firstIntegral ? withSign((plain + firstIntegral) - firstIntegral, value) : value;
 }
 __aicore__ inline float roundToZero(float value) {
-  return magnitude(value) < firstIntegral ? static_cast<float>(static_cast<int32_t>(value)) : value;
+  const float plain = magnitude(value);
+  return plain < firstIntegral ? withSign(static_cast<float>(static_cast<int32_t>(plain)), value)
+                               : value;
 }
 __aicore__ inline float roundDown(float value) {
   const float whole = roundToZero(value);

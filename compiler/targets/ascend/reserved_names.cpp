@@ -123,7 +123,7 @@ static constexpr llvm::StringLiteral kOfOurHeaders =
     "localTensor magnitude multiply notANumber power reduceColumns reduceRepeats reduceRows "
     "reduceSomeRows roundDown roundToEven roundToZero roundUp roundedTo rowExpand sameBits "
     "sine slotValue smaller spreadToBlocks squareRoot tensorAddress toFloat toInteger "
-    "transposeTile truncDiv truncMod wholeReduceMax wholeReduceMin ";
+    "transposeTile truncDiv truncMod wholeReduceMax wholeReduceMin withSign ";
 
 llvm::SmallVector<llvm::StringRef> reservedNames() {
   llvm::SmallVector<llvm::StringRef> names;
