@@ -641,6 +641,37 @@ def test_an_error_about_an_argument_stands_at_it():
 
 
 @pytest.mark.parametrize(
+    ("loop", "message"),
+    [
+        ("T.grid(2, 2.5)", "expected an integer but got 2.5 of type float"),
+        ("T.grid(2, 2, 'x')", "expected a scalar but got 'x' of type str"),
+        ("T.grid(2, None)", "expected a scalar but got None of type NoneType"),
+        ("T.grid(2, A)", "buffer 'A' is used as a scalar; index it, as in A[0]"),
+        ("T.grid(2, A[0])", "a loop's stop must be an integer, but it is of dtype float32"),
+        ("T.grid(2, n > 3)", "a loop's stop must be an integer, but it is of dtype bool"),
+        ("T.grid(2, True)", "an extent of T.grid must be an integer, not True"),
+        ("T.grid(2, -1)", "an extent of T.grid is -1, but it cannot be negative"),
+        ("T.grid()", "T.grid needs at least one extent"),
+    ],
+)
+def test_a_loop_nest_is_checked_before_it_is_opened(tmp_path, loop, message):
+    """No loop stays open: what follows has no errors, and the launch ends well."""
+    path = tmp_path / "nest.py"
+    path.write_text(
+        "import tilewright.language as T\n\n"
+        "@T.prim_func\ndef kernel(A: T.Tensor((8,), 'float32'), n: T.int32):\n"
+        f"    with T.Kernel(1):\n        for i, j in {loop}:\n            A[i + j] = 1\n"
+        "        for k in T.Parallel(8):\n            A[k] = 2\n"
+    )
+    scope = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    with pytest.raises(CompileError) as caught:
+        scope["kernel"].capture()
+    assert [(d.kind, d.message) for d in caught.value.errors] == [("error", message)]
+    assert (caught.value.errors[0].place.line, caught.value.errors[0].place.column) == (6, 21)
+
+
+@pytest.mark.parametrize(
     ("launch", "names", "message"),
     [
         (

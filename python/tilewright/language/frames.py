@@ -170,8 +170,9 @@ class Loop:
             return [variable_of(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
         variables = []
         kind = getattr(tracer.compiler.LoopKind, self.kind.capitalize())
-        for (start, stop, step), name in zip(self.ranges, names, strict=True):
-            bounds = [tracer.index(v) for v in (start, stop, step)]
+        # All of them before the first loop is opened: what is refused leaves none open.
+        ranges = [[tracer.index(bound) for bound in bounds] for bounds in self.ranges]
+        for bounds, name in zip(ranges, names, strict=True):
             handle = tracer.builder.begin_for(kind, *bounds, name, attributes)
             counts = bounds[1] if bounds[0] == 0 and bounds[2] == 1 else None
             variables.append(variable_of(tracer, handle, counts))

@@ -59,6 +59,15 @@ Vectorized = vectorized
 
 def grid(*extents: Any) -> Loop:
     """Nested serial loops over `extents`."""
+    if not extents:
+        raise LanguageError("T.grid needs at least one extent")
+    for extent in extents:
+        if isinstance(extent, bool):
+            raise LanguageError(
+                f"an extent of T.grid must be an integer, not {extent}", python=TypeError
+            )
+        if isinstance(extent, int) and extent < 0:
+            raise LanguageError(f"an extent of T.grid is {extent}, but it cannot be negative")
     return Loop("serial", [(0, extent, _UNIT) for extent in extents])
 
 
