@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More steps of random kernels: views, scans, and loops that end early."""
+"""More steps of random kernels: views, scans, loops that end early, and rows of the output."""
 
 from __future__ import annotations
 
@@ -113,6 +113,45 @@ def early_end(generator: Generator) -> None:
         step,
     )
     return None
+
+
+def stores_rows(generator: Generator) -> None:
+    """Up to four tiles of one dim, the last made first, go to rows or columns of the output: what
+    a reduction gives would else hardly be seen there."""
+    rows = [*(t for t in generator.tiles if len(t.shape) == 1), *generator.rows]
+    rows.sort(key=lambda tile: int(tile.name[1:]), reverse=True)
+    height = generator.block[0]
+    chosen = rows[: min(4, height)]
+    for number, tile in enumerate(chosen):
+        kind = generator.choices.integer(0, 3)
+        _store_row(generator, tile, number * height // len(chosen), kind)
+
+
+def _store_row(generator: Generator, tile: Tile, at: int, kind: int) -> None:
+    """`kind`: 0 and 1 copy it to row `at` of the block, 2 stores it there element by element, and
+    3 as a column, `at` in the middle of the others."""
+    pick, (th, tw) = generator.choices.integer, generator.block
+    is_column = kind == 3
+    length = min(tile.shape[0], th if is_column else tw)
+    first = pick(0, tile.shape[0] - length)
+    across = at * tw // th if is_column else 0
+
+    def step(block: Block) -> None:
+        y, x = block["by"] * th, block["bx"] * tw
+        own = block["Out"][y : y + th, x : x + tw]
+        line = own[:, across : across + 1] if is_column else own[at : at + 1].T
+        values = block[tile.name][first : first + length].astype(np.float32)
+        line[:length, 0:] = values[: line.shape[0], None]
+
+    row, column = f"by * {th} + {at}", f"bx * {tw}"
+    if kind < 2:
+        part = f"{tile.name}[{first}:{first + length}]"
+        lines = [f"T.copy({part}, Out[{row}, {column} : {column} + {length}])"]
+    else:
+        place = f"by * {th} + i, bx * {tw} + {across}" if is_column else f"{row}, {column} + i"
+        value = f'T.cast({tile.name}[{first} + i], "float32")'
+        lines = [f"for i in T.Parallel({length}):", f"    Out[{place}] = {value}"]
+    generator.emit(lines, step)
 
 
 STEPS = (reshape, scan, early_end)

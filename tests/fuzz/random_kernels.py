@@ -126,10 +126,14 @@ class Generator:
     multiplied = ("float32", "float16", "bfloat16")
     #: Columns of a block, at least.
     narrowest = 1
+    #: Whether reductions keep what they give before it is clamped, for the output.
+    keeps_rows = False
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.tiles: list[Tile] = []
+        #: Rows that only the output takes: their numbers may be large.
+        self.rows: list[Tile] = []
         self.made = 0
         pick = self.choices.integer
         self.block = (pick(1, 20), pick(self.narrowest, 20))
@@ -273,9 +277,16 @@ class Generator:
         kind = self.pick(["sum", "max", "min"])
         result = self.new_tile((tile.shape[1 - dim],), tile.dtype)
         n = result.shape[0]
+        keep: list[str] = []
+        if self.keeps_rows and self.choices.integer(0, 1):
+            self.rows.append(self.new_tile(result.shape, tile.dtype))
+            self.tiles.pop()
+            keep = [f"T.copy({result.name}, {self.rows[-1].name})"]
+        kept = [row.name for row in self.rows[-1:] if keep]
 
         def step(block: Block) -> None:
             value = getattr(np, kind)(block[tile.name].astype(np.float64), axis=dim)
+            block.update({row: value for row in kept})
             block[result.name] = np.clip(value, -LIMIT, LIMIT).astype(NUMPY[tile.dtype])
 
         element = f"{result.name}[i]"
@@ -283,6 +294,7 @@ class Generator:
         self.emit(
             [
                 f"T.reduce_{kind}({tile.name}, {result.name}, dim={dim})",
+                *keep,
                 f"for i in T.Parallel({n}):",
                 f"    {element} = T.min(T.max({element}, {low}), {high})",
             ],
@@ -432,10 +444,14 @@ def compose(generator: Generator, more: Sequence[Callable[[], None]]) -> RandomK
 
 
 def random_kernel(choices: Choices) -> RandomKernel:
-    from control_steps import STEPS
+    from control_steps import STEPS, stores_rows
 
     generator = Generator(choices)
-    return compose(generator, [partial(step, generator) for step in STEPS])
+    generator.keeps_rows = True
+    more = [partial(step, generator) for step in STEPS]
+    kernel = compose(generator, [*more, generator.reduce])
+    stores_rows(generator)
+    return kernel
 
 
 def random_inputs(kernel: RandomKernel, seed: int) -> dict[str, Array]:
