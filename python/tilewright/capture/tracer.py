@@ -473,6 +473,8 @@ class Tracer:
                 known = self.constant_value(value)
             if known is None and hasattr(value, "__index__") and not isinstance(value, Expr):
                 known = value.__index__()
+            if known is None and not isinstance(value, Expr):
+                raise self.not_the("an integer", value)
             if known is None:
                 raise LanguageError(
                     f"{what} must be known while compiling, not {describe(value)}",

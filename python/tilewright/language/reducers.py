@@ -43,6 +43,8 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = No
     if op not in _UPDATES:
         raise LanguageError(f"there is no reducer {op!r}; it is one of {', '.join(_UPDATES)}")
     made = alloc_fragment(shape, dtype)
+    if not isinstance(made, BufferRef):  # what is wrong has been told
+        return made
     tracer = current()
     tracer.reducers[made.handle] = Reducer(op, made.name, tracer.place)
     tracer.builder.annotate_reducer(made.handle, op)

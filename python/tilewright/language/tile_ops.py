@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from ..capture.tracer import current, guarded_by_poison, plain_text
+from ..capture.tracer import current, describe, guarded_by_poison, plain_text
 from .frames import Loop
 from .values import (
     BufferRef,
@@ -57,6 +57,13 @@ def copy(
     thread of a GPU moves what.
     """
     check_loop_layout(loop_layout, "T.copy")
+    for name, given in {"enable_relu": enable_relu, "transpose": transpose}.items():
+        if not isinstance(given, (bool, int)):
+            raise LanguageError(
+                f"{name} of T.copy must be True or False, not {describe(given)}; T.copy takes one "
+                "source and one target",
+                python=TypeError,
+            )
     tracer = current()
     attributes = _given(
         enable_relu=bool(enable_relu),

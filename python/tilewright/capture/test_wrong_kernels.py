@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes in kernels, as the compiler tells them: one plain sentence at the user's line."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+pytest.importorskip("tilewright._compiler")
+
+#: Bodies of a kernel, with one `#!` at the end of the line that is wrong, and what is said of it.
+WRONG = {
+    "S = T.alloc_shared((2.5, 4), 'float32')  #!": "expected an integer but got 2.5 of type float",
+    "S = T.alloc_fragment((8 / 2,), 'float32')  #!": (
+        "expected an integer but got 4.0 of type float; write '//' or T.ceildiv for a quotient"
+    ),
+    "S = T.alloc_local(('n',), 'float32')  #!": "expected an integer but got 'n' of type str",
+    "S = T.alloc_shared((n,), 'float32')  #!": (
+        "the shape of an allocation must be known while compiling, not a value of the running "
+        "kernel"
+    ),
+    "x = T.alloc_var('in32')  #!": "there is no dtype 'in32'; did you mean 'int32'?",
+    "A[0] = T.cast(A[1], 'flot16')  #!": "there is no dtype 'flot16'; did you mean 'float16'?",
+    **{
+        f"S = T.alloc_{kind}((4, -4), 'float32')  #!": "dim 1 of 'S' is -4, but it cannot be "
+        "negative"
+        for kind in ("shared", "fragment", "local", "global", "buffer", "reducer")
+    },
+    "S = T.alloc_reducer((4, -4), 'float32')  #!\nT.reducer_init(S)\nT.finalize_reducer(S)": (
+        "dim 1 of 'S' is -4, but it cannot be negative"
+    ),
+    "for i in T.serial(0, 8, 0.5):  #!\n    A[i] = 1": (
+        "expected an integer but got 0.5 of type float"
+    ),
+    "for i in T.unroll(0, 8, 'x'):  #!\n    A[i] = 1": "expected a scalar but got 'x' of type str",
+    "for i in T.serial(0, 8, A[0]):  #!\n    A[i] = 1": (
+        "a loop's step must be an integer, but it is of dtype float32"
+    ),
+    "z = 0\nfor i in range(0, 8, z):  #!\n    A[i] = 1": "the step of a loop must not be 0",
+    "with T.Kernel(2) as by:  #!\n    A[by] = 1": "T.Kernel stands inside of another T.Kernel",
+    "by = T.Kernel(2)  #!\nA[by] = 1": "T.Kernel stands inside of another T.Kernel",
+    "for i in T.serial(2):\n    with T.Kernel(2) as by:  #!\n        A[by] = 1": (
+        "T.Kernel stands inside of another T.Kernel"
+    ),
+    "S = T.alloc_shared((2, 4), 'float32')\nT.copy(A, B, S)  #!": (
+        "enable_relu of T.copy must be True or False, not buffer 'S'; T.copy takes one source and "
+        "one target"
+    ),
+    "T.copy(A, B, False, 'yes')  #!": (
+        "transpose of T.copy must be True or False, not 'yes' of type str; T.copy takes one "
+        "source and one target"
+    ),
+    "T.copy(A, B)  #!": "copy of whole buffers of different shapes: 'A' is (8) but 'B' is (8, 8)",
+    "S = T.alloc_shared((4, 4, 4), 'float32')\nT.copy(S, B[0, 0])  #!": (
+        "copy between (4, 4, 4) elements of 'S' and 'B', which has 2 dims: dim 0 of the first has "
+        "nothing to go with"
+    ),
+    **{
+        f"{loop}:\n    {text}  #!": "'return' inside a loop or branch of the running kernel"
+        for loop in ("for i in T.serial(4)", "for i in T.Parallel(4)", "while A[0] > 0")
+        for text in ("return", "return A")
+    },
+    "T.loop_break()  #!": "'break' outside of a loop",
+    "if n > 0:\n    T.loop_break()  #!": "'break' outside of a loop",
+    "for i in T.Parallel(4):\n    if A[i] > 0:\n        break  #!": (
+        "'break' inside of T.Parallel, whose iterations have no order"
+    ),
+    "if n > 0:\n    x = A[0]\nA[1] = x  #!": (
+        "'x' is used outside the if at line 5 where it was made"
+    ),
+    "if n > 0:\n    y = 3\nelse:\n    x = 3\nA[1] = x  #!": (
+        "'x' is used outside the if at line 5 where it was made"
+    ),
+    "if n > 0:\n    S = T.alloc_shared((8,), 'float32')\nT.clear(S)  #!": (
+        "'S' is used outside the if at line 5 where it was made"
+    ),
+    "if 8 < 4:\n    x = A[0]\nA[1] = x  #!": "name 'x' is used before it is bound",
+    "while A[0] > 1:\n    x = A[1]\nA[1] = x  #!": (
+        "'x' is used outside the while loop at line 5 where it was made"
+    ),
+}
+#: The same of the arguments of a kernel.
+WRONG_ARGUMENTS = {
+    "A: T.Tensor((8 / 2,), 'float32')": (
+        "expected an integer but got 4.0 of type float; write '//' or T.ceildiv for a quotient"
+    ),
+    "A: T.Tensor((8, -4), 'float32')": "dim 1 of 'A' is -4, but it cannot be negative",
+    "A: T.Tensor((8,), 'float23')": "there is no dtype 'float23'; did you mean 'float32'?",
+    "A: \"T.Tensor((8,), 'flot32')\"": "there is no dtype 'flot32'; did you mean 'float32'?",
+}
+USUAL = "A: T.Tensor((8,), 'float32'), B: T.Tensor((8, 8), 'float32'), n: T.int32"
+
+
+def compile_text(folder: Path, body: str, arguments: str = USUAL) -> Path:
+    lines = "\n".join("        " + line for line in body.splitlines())
+    path = folder / "kernel.py"
+    path.write_text(
+        "import tilewright.language as T\n@T.prim_func\n"
+        f"def kernel({arguments}):\n    with T.Kernel(4, threads=32) as bx:\n{lines}\n"
+    )
+    names: dict = {"__name__": "kernel"}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    tilewright.compile(names["kernel"])
+    return path
+
+
+@pytest.mark.parametrize("body", WRONG)
+def test_a_wrong_statement(body, tmp_path):
+    with pytest.raises(tilewright.CompileError) as caught:
+        compile_text(tmp_path, body)
+    (error,) = caught.value.errors
+    line = next(n for n, text in enumerate(body.splitlines()) if text.endswith("#!"))
+    assert (error.message, error.place.line) == (WRONG[body], 5 + line)
+    assert error.place.file == str(tmp_path / "kernel.py")
+
+
+@pytest.mark.parametrize("arguments", WRONG_ARGUMENTS)
+def test_a_wrong_argument(arguments, tmp_path):
+    with pytest.raises(tilewright.CompileError) as caught:
+        compile_text(tmp_path, "pass", arguments)
+    (error,) = caught.value.errors
+    assert (error.message, error.place.line) == (WRONG_ARGUMENTS[arguments], 3)
+
+
+@pytest.mark.parametrize("word", ["break", "continue"])
+def test_a_jump_outside_of_a_loop_is_of_no_python(word, tmp_path):
+    with pytest.raises(SyntaxError, match=f"'{word}' .*loop") as caught:
+        compile_text(tmp_path, f"if n > 0:\n    {word}")
+    assert caught.value.lineno == 6
+
+
+def double(factor):
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "float32"), B: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=4):
+            for i in T.Parallel(4):
+                B[i] = A[i] * factor
+
+    return kernel
+
+
+@pytest.mark.parametrize("out_idx", [2, -3, [0, 2], [1, 7]])
+def test_an_output_that_is_no_argument(out_idx):
+    number = out_idx[-1] if isinstance(out_idx, list) else out_idx
+    message = re.escape(f"kernel: out_idx {number} is out of range for 2 parameters")
+    with pytest.raises(ValueError, match=message):
+        tilewright.compile(double(2), out_idx=out_idx)
+    with pytest.raises(ValueError, match=message):
+        tilewright.jit(double, out_idx=out_idx)(2)
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_kernels_of_one_name_are_two_kernels(target):
+    """No mistake: each compiles, and both run side by side."""
+    np = pytest.importorskip("numpy")
+    first, second = (tilewright.compile(double(k), out_idx=1, target=target) for k in (2, 3))
+    a = np.arange(4, dtype=np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(first(a), a * 2)
+        np.testing.assert_array_equal(second(a), a * 3)
