@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/interpreter/storage.h"
 
+#include "compiler/ir/float_rounding.h"
+
 #include "llvm/ADT/APFloat.h"
 
 #include <algorithm>
@@ -13,41 +15,6 @@
 namespace tilewright::interpreter {
 
 namespace {
-
-/// float8_e8m0fnu holds powers of 2 from -127 on by their exponents, and NaN as 255. APFloat isn't asked: it
-/// has no ties to even for it, and takes NaN for 2^127.
-constexpr int kLeastPower = -127, kNanCode = 255;
-
-/// The nearest power of 2, from 1.5 on the upper one; NaN for what is below 0, which the format can't
-/// say (OCP Microscaling 1.0, 5.4.1).
-uint64_t codeOfPower(double value) {
-  if (std::isnan(value) || value < 0)
-    return kNanCode;
-  int exponent = kLeastPower;
-  if (std::isinf(value))
-    exponent = -kLeastPower;
-  else if (value > 0)
-    exponent = std::ilogb(value) + (std::scalbn(value, -std::ilogb(value)) >= 1.5 ? 1 : 0);
-  return uint64_t(std::clamp(exponent, kLeastPower, -kLeastPower) - kLeastPower);
-}
-
-double powerOfCode(uint64_t code) {
-  return code == kNanCode ? std::numeric_limits<double>::quiet_NaN()
-                          : std::scalbn(1.0, int(code) + kLeastPower);
-}
-
-/// To nearest, ties to even; what is too large for less than 16 bits becomes the largest value.
-llvm::APFloat rounded(mlir::FloatType type, double value) {
-  const llvm::fltSemantics& format = type.getFloatSemantics();
-  if (std::isnan(value) && !llvm::APFloat::semanticsHasNaN(format))
-    return llvm::APFloat::getLargest(format);
-  llvm::APFloat number(value);
-  bool losesInfo = false;
-  number.convert(format, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  if (type.getWidth() < 16 && !std::isnan(value) && !number.isFinite())
-    return llvm::APFloat::getLargest(format, std::signbit(value));
-  return number;
-}
 
 double toDouble(llvm::APFloat number) {
   bool losesInfo = false;
@@ -64,7 +31,7 @@ double roundTo(mlir::FloatType type, double value) {
     return double(float(value));
   if (llvm::isa<mlir::Float8E8M0FNUType>(type))
     return powerOfCode(codeOfPower(value));
-  return toDouble(rounded(type, value));
+  return toDouble(nearestNumber(type, value));
 }
 
 double fromInteger(mlir::FloatType type, int64_t value, bool isSigned) {
@@ -103,7 +70,7 @@ uint64_t toBits(mlir::Type elementType, const Scalar& value) {
     const bool isInfinite = std::isinf(value.real) && llvm::APFloat::semanticsHasInf(format);
     const llvm::APFloat number = isInfinite
                                      ? llvm::APFloat::getInf(format, std::signbit(value.real))
-                                     : rounded(real, value.real);
+                                     : nearestNumber(real, value.real);
     return number.bitcastToAPInt().getZExtValue();
   }
   return unsignedBits(value.integer,
