@@ -179,7 +179,11 @@ Expr if_then_else(const Expr& condition, const Expr& whenTrue, const Expr& whenF
   return kernel.select(condition.value(), whenTrue.value(), whenFalse.value());
 }
 Expr infinity(Dtype dtype, Where where) {
-  return at(where).constant(std::numeric_limits<double>::infinity(), dtype);
+  KernelBuilder& kernel = at(where);
+  // A conversion to it would saturate.
+  if (dtype.kind() == ScalarKind::Float8E5M2)
+    return kernel.reinterpret(kernel.constant(int64_t(0x7C), Dtype(ScalarKind::UInt8)), dtype);
+  return kernel.constant(std::numeric_limits<double>::infinity(), dtype);
 }
 
 std::vector<Index> Shape::indices() const {

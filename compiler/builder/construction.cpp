@@ -4,6 +4,7 @@
 #include "compiler/builder/element_types.h"
 #include "compiler/builder/promotion.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/float_rounding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -257,10 +258,12 @@ Note Construction::allocatedHere(const BufferRecord& buffer) const {
 mlir::Value Construction::constantIr(Constant constant, mlir::Type type) {
   mlir::TypedAttr attribute;
   if (auto floating = mlir::dyn_cast<mlir::FloatType>(type)) {
-    llvm::APFloat value(constant.isReal ? constant.real : double(constant.integer));
-    bool losesInfo = false;
-    value.convert(floating.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    attribute = ir.getFloatAttr(type, value);
+    const double value = constant.isReal ? constant.real : double(constant.integer);
+    if (mlir::isa<mlir::Float8E8M0FNUType>(type))
+      attribute = ir.getFloatAttr(
+          type, llvm::APFloat(floating.getFloatSemantics(), llvm::APInt(8, codeOfPower(value))));
+    else
+      attribute = ir.getFloatAttr(type, nearestNumber(floating, value));
   } else if (type.isIndex()) {
     attribute = ir.getIndexAttr(constant.integer);
   } else {
@@ -288,13 +291,22 @@ mlir::Value Construction::toIr(Value value) {
   return constantIr(*entry.constant, scalarType(value.dtype(), context.get()));
 }
 
+static bool isExactInDouble(Constant constant, Dtype dtype) {
+  constexpr int64_t most = int64_t(1) << 53;
+  const bool isNegative = constant.integer < 0 && dtype.kind() == ScalarKind::UInt64;
+  return !isNegative && constant.integer >= -most && constant.integer <= most;
+}
+
 mlir::Value Construction::toIr(Value value, Dtype dtype) {
   const ValueRecord& entry = record(value);
   if (entry.constant) {
     if (auto folded = foldCast(*entry.constant, value.dtype(), dtype))
       return constantIr(*folded, scalarType(dtype, context.get()));
-    // A literal real number keeps its digits until it is rounded to its dtype: here, once.
-    if (entry.isLiteral && entry.constant->isReal && dtype.isFloat())
+    // A literal real number keeps its digits until it is rounded to its dtype: here, once. All other real constants
+    // are numbers of their dtype, and integers are exact: foldCast leaves them to us where the dtype is narrow.
+    const bool isNarrow = dtype.isFloat() && dtype.bits() < 16;
+    if (entry.constant->isReal ? dtype.isFloat() && (entry.isLiteral || isNarrow)
+                               : isNarrow && isExactInDouble(*entry.constant, value.dtype()))
       return constantIr(*entry.constant, scalarType(dtype, context.get()));
   }
   if (!entry.isIndex || !entry.ir)

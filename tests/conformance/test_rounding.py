@@ -369,3 +369,125 @@ def test_powers_of_two_as_truth_values(target):
     made = np.zeros((4, 256), bool)
     tilewright.compile(convert, target=target)(np.arange(256, dtype=np.uint8), made)
     assert made[:3].all() and not made[3].any()
+
+
+#: All formats of at most 8 bits, and what ml_dtypes calls them.
+ALL_NARROW = {
+    **{name: kind for name, (kind, _) in NARROW.items()},
+    "float8_e4m3": ml_dtypes.float8_e4m3fn,
+    "float8_e8m0fnu": ml_dtypes.float8_e8m0fnu,
+    "float4_e2m1fn": ml_dtypes.float4_e2m1fn,
+    "float4_e2m1_unpacked": ml_dtypes.float4_e2m1fn,
+}
+FAR = [1000.0, -1000.0, 1e9, -1e9, np.inf, -np.inf, 61440.0, 449.0, 465.0, -464.0, 15.6, 7.9, 29.5]
+LITERALS = [*FAR, np.nan, 1.1, -0.3, 0.0, -0.0, 1e-6, 6.9, 1.75, 2.0**-127, -2.0]
+
+
+def numbers_written(dtype, literal):
+    """One literal by every way, and the same number given when the kernel runs."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((1,), "float32"), B: T.Tensor((5,), "float32"), C: T.Tensor((2,), "float32")
+    ):
+        with T.Kernel(1, threads=1):
+            narrow = T.alloc_shared((2,), dtype)
+            B[0] = T.cast(T.cast(literal, dtype), "float32")
+            B[1] = T.cast(T.cast(T.float32(literal), dtype), "float32")
+            T.fill(narrow, literal)
+            B[2] = narrow[1]
+            narrow[0] = literal
+            B[3] = narrow[0]
+            B[4] = T.cast(T.cast(T.float64(literal), dtype), "float32")
+            C[0] = T.cast(T.cast(A[0], dtype), "float32")
+            T.fill(narrow, A[0])
+            C[1] = narrow[1]
+
+    return kernel
+
+
+def whole_numbers_written(dtype, literal):
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((1,), "int32"), B: T.Tensor((5,), "float32"), C: T.Tensor((2,), "float32")
+    ):
+        with T.Kernel(1, threads=1):
+            narrow = T.alloc_shared((2,), dtype)
+            B[0] = T.cast(T.cast(literal, dtype), "float32")
+            B[1] = T.cast(T.cast(T.int32(literal), dtype), "float32")
+            T.fill(narrow, literal)
+            B[2] = narrow[1]
+            for i in T.unroll(2):
+                narrow[i] = i * literal
+            B[3] = narrow[1]
+            B[4] = T.cast(T.cast(T.int64(literal), dtype), "float32")
+            C[0] = T.cast(T.cast(A[0], dtype), "float32")
+            T.fill(narrow, A[0])
+            C[1] = narrow[1]
+
+    return kernel
+
+
+@pytest.mark.parametrize("dtype", list(ALL_NARROW))
+def test_literals_saturate_as_other_numbers(dtype):
+    """What is folded while building is what the running kernel computes, and ml_dtypes."""
+    kind = ALL_NARROW[dtype]
+    powers = dtype == "float8_e8m0fnu"
+    largest = 2.0**127 if powers else float(ml_dtypes.finfo(kind).max)
+    for literal in [*LITERALS, 1000, -1000, 3, 449, -70000, 2**30, 0]:
+        is_whole = isinstance(literal, int)
+        make = whole_numbers_written if is_whole else numbers_written
+        given = np.array([literal], np.int32 if is_whole else np.float32)
+        clipped = np.clip(given.astype(np.float32), -largest, largest)
+        expected = clipped.astype(kind).astype(np.float32)
+        if powers and literal <= 0:
+            expected = np.full(1, 2.0**-127 if literal == 0 else np.nan, np.float32)
+        elif powers and np.isfinite(literal):
+            exponent = np.floor(np.log2(clipped / 1.5)) + 1  # from 1.5 on the upper one
+            expected = np.ldexp(1.0, exponent.astype(int)).astype(np.float32)
+        elif np.isnan(literal) and "float6" in dtype or np.isnan(literal) and "float4" in dtype:
+            expected = np.full(1, largest, np.float32)
+        for target in ("cpu", "reference"):
+            written, run = np.zeros(5, np.float32), np.zeros(2, np.float32)
+            tilewright.compile(make(dtype, literal), target=target)(given, written, run)
+            made = np.concatenate([written, run])
+            np.testing.assert_array_equal(made, np.repeat(expected, 7), err_msg=f"{literal!r}")
+            np.testing.assert_array_equal(np.signbit(made), np.signbit(made[6]))
+
+
+@pytest.mark.parametrize("dtype", list(ALL_NARROW))
+def test_limits_of_narrow_floats(dtype):
+    kind = ALL_NARROW[dtype]
+    has_infinity = dtype in ("float8_e5m2", "float8_e3m4")
+
+    @T.prim_func
+    def kernel(B: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=1):
+            narrow = T.alloc_shared((2,), dtype)
+            B[0] = T.max_value(dtype)
+            B[1] = T.min_value(dtype)
+            if has_infinity:
+                T.fill(narrow, T.infinity(dtype))
+                B[2] = narrow[1]
+                B[3] = T.infinity(dtype)
+
+    info = ml_dtypes.finfo(kind)
+    expected = [float(info.max), float(info.min), *[np.inf if has_infinity else 0] * 2]
+    if dtype == "float8_e8m0fnu":
+        expected[:2] = [2.0**127, 2.0**-127]
+    for target in ("cpu", "reference"):
+        made = np.zeros(4, np.float32)
+        tilewright.compile(kernel, target=target)(made)
+        np.testing.assert_array_equal(made, np.array(expected, np.float32), target)
+
+
+def test_limits_of_lanes():
+    @T.prim_func
+    def kernel(B: T.Tensor((2,), "float32")):
+        with T.Kernel(1, threads=1):
+            B[0] = T.extract_lane(T.max_value("float16x2"), 1)
+            B[1] = T.extract_lane(T.min_value("int8x4"), 3)
+
+    made = np.zeros(2, np.float32)
+    tilewright.compile(kernel)(made)
+    assert made.tolist() == [65504, -128]

@@ -314,6 +314,7 @@ WRONG = {
     "x = T.alloc_var('int32', 1, 2)": "T.alloc_var takes a dtype, an initial value and a scope",
     "x = T.view(3, (1,))": "T.view needs a buffer",
     "x = T.infinity('int32')": "int32 has no infinity; use T.max_value",
+    "x = T.infinity('float8_e4m3fn')": "float8_e4m3fn has no infinity; use T.max_value",
     "x = T.int32(T_INF)": "inf can't be converted to int32",
     "T.Kernel(1, 1, 1, 1)": "T.Kernel takes 1 to 3 grid extents but got 4",
     "T.Kernel(1, threads=[1, 1, 1, 1])": "threads of T.Kernel takes 1 to 3 extents but got 4",

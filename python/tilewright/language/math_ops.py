@@ -260,10 +260,16 @@ def _is_dtype_first(first: object, second: object) -> bool:
     return isinstance(first, str) and not isinstance(second, str)
 
 
+#: What conversions to 8 bits don't give: they saturate.
+_INFINITY_BITS = {"float8_e5m2": 0x7C, "float8_e3m4": 0x70}
+
+
 def infinity(dtype: Any = "float32") -> Any:
     """+inf of a float dtype."""
     name = to_dtype(dtype)
-    if not name.is_float:
+    if name.scalar in _INFINITY_BITS and name.lanes == 1:
+        return reinterpret(cast(_INFINITY_BITS[name], "uint8"), name)
+    if not name.is_float or name.bits // name.lanes < 16:
         raise LanguageError(f"{name} has no infinity; use T.max_value")
     return cast(math.inf, name)
 
@@ -272,33 +278,43 @@ _FLOAT_MAX = {
     "float16": 65504.0,
     "bfloat16": 3.3895313892515355e38,
     "float32": 3.4028234663852886e38,
+    "tfloat32": 3.4028234663852886e38,
     "float64": 1.7976931348623157e308,
     "float8_e4m3fn": 448.0,
     "float8_e4m3fnuz": 240.0,
+    "float8_e4m3b11fnuz": 30.0,
     "float8_e5m2": 57344.0,
     "float8_e5m2fnuz": 57344.0,
+    "float8_e3m4": 15.5,
+    "float8_e8m0fnu": 2.0**127,
+    "float6_e2m3fn": 7.5,
+    "float6_e3m2fn": 28.0,
+    "float4_e2m1fn": 6.0,
+    "float4_e2m1_unpacked": 6.0,
 }
 
 
 def max_value(dtype: Any) -> Any:
     """The largest finite value of a dtype."""
     name = to_dtype(dtype)
-    if name in _FLOAT_MAX:
-        return cast(_FLOAT_MAX[name], name)
+    if name.scalar in _FLOAT_MAX:
+        return cast(_FLOAT_MAX[name.scalar], name)
     if name == "bool":
         return cast(True, name)
-    bits = name.bits - (0 if name.startswith("u") else 1)
+    bits = name.scalar.bits - (0 if name.startswith("u") else 1)
     return cast((1 << bits) - 1, name)
 
 
 def min_value(dtype: Any) -> Any:
     """The smallest finite value of a dtype."""
     name = to_dtype(dtype)
-    if name in _FLOAT_MAX:
-        return cast(-_FLOAT_MAX[name], name)
+    if name.scalar == "float8_e8m0fnu":  # without a sign
+        return cast(2.0**-127, name)
+    if name.scalar in _FLOAT_MAX:
+        return cast(-_FLOAT_MAX[name.scalar], name)
     if name == "bool" or name.startswith("u"):
         return cast(0, name)
-    return cast(-(1 << (name.bits - 1)), name)
+    return cast(-(1 << (name.scalar.bits - 1)), name)
 
 
 def likely(condition: Any) -> Any:
