@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/APFloat.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -40,11 +41,6 @@ std::optional<double> roundTo(double value, Dtype dtype) {
   return rounded.convertToDouble();
 }
 
-int64_t floorDivide(int64_t a, int64_t b) {
-  int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 bool compare(BinaryOp op, auto a, auto b) {
   switch (op) {
   case BinaryOp::Lt:
@@ -62,20 +58,26 @@ bool compare(BinaryOp op, auto a, auto b) {
   }
 }
 
-std::optional<int64_t> divideSigned(BinaryOp op, int64_t a, int64_t b) {
-  if (b == 0 || (a == std::numeric_limits<int64_t>::min() && b == -1))
+std::optional<int64_t> divideSigned(BinaryOp op, int64_t a, int64_t b, bool wide) {
+  if (b == 0)
     return std::nullopt;
+  const bool isMod = op == BinaryOp::FloorMod || op == BinaryOp::TruncMod;
+  // Wraps, and is a fault in C++.
+  if (a == std::numeric_limits<int64_t>::min() && b == -1)
+    return isMod ? std::optional<int64_t>(0) : wide ? std::nullopt : std::optional(a);
+  const int64_t quotient = a / b, rest = a % b;
+  const bool isBelowZero = (a < 0) != (b < 0);
   switch (op) {
   case BinaryOp::FloorDiv:
-    return floorDivide(a, b);
+    return quotient - (rest != 0 && isBelowZero ? 1 : 0);
   case BinaryOp::FloorMod:
-    return a - floorDivide(a, b) * b;
+    return rest + (rest != 0 && isBelowZero ? b : 0);
   case BinaryOp::TruncDiv:
-    return a / b;
+    return quotient;
   case BinaryOp::TruncMod:
-    return a % b;
+    return rest;
   case BinaryOp::CeilDiv:
-    return -floorDivide(-a, b);
+    return quotient + (rest != 0 && !isBelowZero ? 1 : 0);
   default:
     return std::nullopt;
   }
@@ -138,7 +140,7 @@ std::optional<int64_t> foldIntegers(BinaryOp op, int64_t a, int64_t b, Dtype dty
   if (isComparison(op))
     return isUnsigned ? compare(op, uint64_t(a), uint64_t(b)) : compare(op, a, b);
   if (isDivision(op))
-    return isUnsigned ? divideUnsigned(op, uint64_t(a), uint64_t(b)) : divideSigned(op, a, b);
+    return isUnsigned ? divideUnsigned(op, uint64_t(a), uint64_t(b)) : divideSigned(op, a, b, wide);
   if (isShift(op)) {
     if (b < 0 || b >= (wide ? 63 : dtype.bits()))
       return std::nullopt;
@@ -170,6 +172,11 @@ std::optional<int64_t> foldIntegers(BinaryOp op, int64_t a, int64_t b, Dtype dty
   }
 }
 
+/// -0 is less than 0 here, which std::fmin leaves open.
+double smaller(double a, double b) {
+  return a == b ? (std::signbit(a) ? a : b) : std::fmin(a, b);
+}
+
 std::optional<double> foldReals(BinaryOp op, double a, double b) {
   switch (op) {
   case BinaryOp::Add:
@@ -181,15 +188,23 @@ std::optional<double> foldReals(BinaryOp op, double a, double b) {
   case BinaryOp::Div:
     return a / b;
   case BinaryOp::Min:
-    return std::fmin(a, b);
+    return smaller(a, b);
   case BinaryOp::Max:
-    return std::fmax(a, b);
+    return -smaller(-a, -b);
   default:
     return std::nullopt;
   }
 }
 
 } // namespace
+
+bool isExactInDouble(Constant integer, Dtype dtype) {
+  const bool isNegative = integer.integer < 0 && dtype.kind() != ScalarKind::UInt64;
+  const auto bits = uint64_t(integer.integer);
+  const uint64_t magnitude = isNegative ? 0 - bits : bits;
+  return magnitude == 0 || std::countl_zero(magnitude) + std::countr_zero(magnitude) >=
+                               64 - std::numeric_limits<double>::digits;
+}
 
 bool fits(int64_t value, Dtype dtype) {
   if (dtype.isFloat())
@@ -206,11 +221,11 @@ std::optional<Constant> foldCast(Constant value, Dtype from, Dtype to) {
   if (!value.isReal && !to.isFloat())
     return Constant::ofInteger(wrap(value.integer, to));
   if (!value.isReal) {
+    // Rounding twice could differ from the kernel's single rounding beyond 53 bits.
+    if (!isExactInDouble(value, from))
+      return std::nullopt;
     bool isUnsigned = from.kind() == ScalarKind::UInt64;
     double real = isUnsigned ? double(uint64_t(value.integer)) : double(value.integer);
-    // Rounding twice could differ from the kernel's single rounding beyond 53 bits.
-    if (int64_t(real) != value.integer)
-      return std::nullopt;
     auto rounded = roundTo(real, to);
     return rounded ? std::optional(Constant::ofReal(*rounded)) : std::nullopt;
   }

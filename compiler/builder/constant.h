@@ -31,13 +31,16 @@ struct Constant {
 /// of an unsigned dtype of its width does not count.
 bool fits(int64_t value, Dtype dtype);
 
+/// Whether an integer of a dtype has a double of its own.
+bool isExactInDouble(Constant integer, Dtype dtype);
+
 /// The constant as `dtype` holds it. Nothing where the result is not ours to decide (a real number
 /// beyond an integer's range) or where we do not model the rounding (8-bit and smaller floats).
 std::optional<Constant> foldCast(Constant value, Dtype from, Dtype to);
 
 /// Both operands and, but for comparisons, the result have dtype `dtype`. With `wide`, integers are
 /// not wrapped to the dtype: literals and indices are computed in 64 bits. Nothing where it does
-/// not fold (a division by zero, a shift beyond the width, an overflow of 64 bits).
+/// not fold (a division by zero, a shift beyond the width, and with `wide` an overflow of 64 bits).
 std::optional<Constant> foldBinary(BinaryOp op, Constant left, Constant right, Dtype dtype,
                                    bool wide);
 std::optional<Constant> foldUnary(UnaryOp op, Constant operand, Dtype dtype, bool wide);

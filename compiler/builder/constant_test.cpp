@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace tilewright::builder {
@@ -43,12 +44,32 @@ TEST(FoldInteger, WrapsToTheDtypeUnlessWide) {
   EXPECT_EQ(fold("shl", 1, 31), std::numeric_limits<int32_t>::min());
 }
 
+constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+
+TEST(FoldInteger, DividesTheLeastInteger) {
+  for (const char* op : {"floordiv", "truncdiv", "ceildiv"}) {
+    EXPECT_EQ(fold(op, kLeast, -1, "int64"), kLeast);
+    EXPECT_EQ(fold(op, std::numeric_limits<int32_t>::min(), -1),
+              std::numeric_limits<int32_t>::min());
+    EXPECT_EQ(fold(op, -128, -1, "int8"), -128);
+  }
+  EXPECT_EQ(fold("floormod", kLeast, -1, "int64"), 0);
+  EXPECT_EQ(fold("truncmod", kLeast, -1, "int64"), 0);
+  // From Python's integers.
+  EXPECT_EQ(fold("ceildiv", kLeast, 3, "int64"), -3074457345618258602);
+  EXPECT_EQ(fold("floordiv", kLeast, 3, "int64"), -3074457345618258603);
+  EXPECT_EQ(fold("floormod", kLeast, 3, "int64"), 1);
+  EXPECT_EQ(fold("floormod", kLeast, -3, "int64"), -2);
+  EXPECT_EQ(fold("ceildiv", kLeast, kLeast, "int64"), 1);
+  EXPECT_EQ(fold("ceildiv", kLeast, std::numeric_limits<int64_t>::max(), "int64"), -1);
+}
+
 TEST(FoldInteger, LeavesWhatIsUndefined) {
   for (const char* op : {"floordiv", "floormod", "truncdiv", "truncmod", "ceildiv"}) {
     EXPECT_EQ(fold(op, 1, 0), std::nullopt);
     EXPECT_EQ(fold(op, 1, 0, "uint8"), std::nullopt);
-    EXPECT_EQ(fold(op, std::numeric_limits<int64_t>::min(), -1, "int64"), std::nullopt);
   }
+  EXPECT_EQ(fold("floordiv", kLeast, -1, "int64", true), std::nullopt);
   EXPECT_EQ(fold("shl", 1, 32), std::nullopt);
   EXPECT_EQ(fold("shr", 1, -1), std::nullopt);
   EXPECT_EQ(fold("pow", 2, -1), std::nullopt);
@@ -75,6 +96,16 @@ TEST(FoldReal, RoundsOnceToTheDtype) {
   EXPECT_FALSE(add(1.0, 1.0, "float8_e4m3fn"));
 }
 
+TEST(FoldReal, TheLessZeroIsTheNegativeOne) {
+  for (auto [a, b] : {std::pair(0.0, -0.0), std::pair(-0.0, 0.0)}) {
+    auto fold = [&, a = a, b = b](BinaryOp op) {
+      return foldBinary(op, Constant::ofReal(a), Constant::ofReal(b), dt("float32"), false)->real;
+    };
+    EXPECT_TRUE(std::signbit(fold(BinaryOp::Min)));
+    EXPECT_FALSE(std::signbit(fold(BinaryOp::Max)));
+  }
+}
+
 TEST(FoldCast, KeepsWhatTheKernelWouldCompute) {
   auto toInt = [](double value, std::string_view dtype) {
     return foldCast(Constant::ofReal(value), Dtype::float32(), dt(dtype));
@@ -87,6 +118,14 @@ TEST(FoldCast, KeepsWhatTheKernelWouldCompute) {
   EXPECT_EQ(foldCast(Constant::ofInteger(300), Dtype::int32(), dt("uint8"))->integer, 44);
   EXPECT_EQ(foldCast(Constant::ofInteger(2049), Dtype::int32(), dt("float16"))->real, 2048.0);
   EXPECT_EQ(foldCast(Constant::ofReal(0.1), dt("float64"), dt("float16"))->real, 0.0999755859375);
+  auto fromInteger = [](int64_t value, std::string_view from) {
+    return foldCast(Constant::ofInteger(value), dt(from), dt("float32"));
+  };
+  EXPECT_EQ(fromInteger(kLeast, "int64")->real, -0x1p63);
+  EXPECT_EQ(fromInteger(kLeast, "uint64")->real, 0x1p63);
+  EXPECT_EQ(fromInteger(-2048, "uint64")->real, 0x1p64); // 2^64 - 2048 is one of double's
+  EXPECT_FALSE(fromInteger(-1, "uint64"));
+  EXPECT_FALSE(fromInteger(std::numeric_limits<int64_t>::max(), "int64"));
 }
 
 TEST(Promotion, FollowsTheTable) {

@@ -291,12 +291,6 @@ mlir::Value Construction::toIr(Value value) {
   return constantIr(*entry.constant, scalarType(value.dtype(), context.get()));
 }
 
-static bool isExactInDouble(Constant constant, Dtype dtype) {
-  constexpr int64_t most = int64_t(1) << 53;
-  const bool isNegative = constant.integer < 0 && dtype.kind() == ScalarKind::UInt64;
-  return !isNegative && constant.integer >= -most && constant.integer <= most;
-}
-
 mlir::Value Construction::toIr(Value value, Dtype dtype) {
   const ValueRecord& entry = record(value);
   if (entry.constant) {
@@ -305,9 +299,12 @@ mlir::Value Construction::toIr(Value value, Dtype dtype) {
     // A literal real number keeps its digits until it is rounded to its dtype: here, once. All other real constants
     // are numbers of their dtype, and integers are exact: foldCast leaves them to us where the dtype is narrow.
     const bool isNarrow = dtype.isFloat() && dtype.bits() < 16;
-    if (entry.constant->isReal ? dtype.isFloat() && (entry.isLiteral || isNarrow)
-                               : isNarrow && isExactInDouble(*entry.constant, value.dtype()))
+    if (entry.constant->isReal && dtype.isFloat() && (entry.isLiteral || isNarrow))
       return constantIr(*entry.constant, scalarType(dtype, context.get()));
+    if (!entry.constant->isReal && isNarrow && isExactInDouble(*entry.constant, value.dtype())) {
+      auto exact = foldCast(*entry.constant, value.dtype(), Dtype(ScalarKind::Float64));
+      return constantIr(*exact, scalarType(dtype, context.get()));
+    }
   }
   if (!entry.isIndex || !entry.ir)
     return convertIr(toIr(value), value.dtype(), dtype);

@@ -130,11 +130,13 @@ std::optional<Value> foldToValue(builder::Construction& state, BinaryOp op, Valu
   bool isWide = promoted.isLiteral && !promoted.dtype.isFloat();
   Dtype dtype =
       promoted.isLiteral && promoted.dtype.isFloat() ? Dtype(ScalarKind::Float64) : promoted.dtype;
-  auto folded = foldBinary(op, *a, *b, dtype, isWide);
+  auto folded = foldBinary(op, *a, *b, dtype, isWide || promoted.isIndex);
   if (!folded)
     return std::nullopt;
   if (isComparison(op) || isLogical(op))
     return state.addConstant(*folded, Dtype::boolean());
+  if (promoted.isIndex)
+    return state.add(state.constantIr(*folded, state.ir.getIndexType()), promoted.dtype, true);
   Dtype result = isWide ? builder::literalAlone(folded->integer) : promoted.dtype;
   return state.addConstant(*folded, result, promoted.isLiteral);
 }
@@ -264,9 +266,13 @@ Value KernelBuilder::unary(std::string_view name, Value operand) {
   const ValueRecord record = state->record(operand);
   if (record.constant) {
     bool isLiteral = record.isLiteral && *op != UnaryOp::LogicalNot;
-    bool keeps = isLiteral && record.constant->isReal == dtype->isFloat();
+    const bool staysIndex = record.isIndex && *dtype == Dtype::int32();
+    bool keeps = staysIndex || (isLiteral && record.constant->isReal == dtype->isFloat());
     auto converted = keeps ? record.constant : foldCast(*record.constant, operand.dtype(), *dtype);
-    auto folded = converted ? foldUnary(*op, *converted, *dtype, isLiteral) : std::nullopt;
+    const bool isWide = isLiteral || staysIndex;
+    auto folded = converted ? foldUnary(*op, *converted, *dtype, isWide) : std::nullopt;
+    if (folded && staysIndex)
+      return state->add(state->constantIr(*folded, state->ir.getIndexType()), *dtype, true);
     if (folded)
       return state->addConstant(*folded, *dtype, isLiteral);
   }
