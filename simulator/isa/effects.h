@@ -81,8 +81,9 @@ void run(const CubeInstr& instr, const Context& context);
 
 /// What becomes of bytes that nothing has written and that the instruction takes; call it before `run`, which may
 /// overwrite its operands.
+/// `knownBits`: of each byte of UB the bits that are something all the same (a mask has one of each element); or empty.
 Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Context& context,
-                 const std::vector<LocalBytes>& before);
+                 const std::vector<LocalBytes>& before, const std::vector<uint8_t>& knownBits);
 Unwritten behind(const CopyInstr& instr, const std::vector<LocalBytes>& before);
 Unwritten behind(const CubeInstr& instr, const AccessList& accesses, const Context& context,
                  const std::vector<LocalBytes>& before);

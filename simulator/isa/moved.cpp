@@ -12,20 +12,24 @@ namespace tilewright::ascend::isa {
 
 namespace {
 
-/// What a mark says, in a byte that is not zero.
-constexpr uint8_t outsideBit = 0x80;
-uint8_t markOf(MovedFrom from) {
-  return static_cast<uint8_t>(from.space) | (from.isOutside ? outsideBit : 0);
-}
-MovedFrom fromOf(uint8_t mark) {
-  return {static_cast<Space>(mark & ~outsideBit), (mark & outsideBit) != 0};
-}
-
 /// A byte for each of the core's memories, with a mark where nothing has written. Zeros between instructions.
 struct Marks {
   std::vector<uint8_t> of[numSpaces];
   std::vector<LocalBytes> touched;
+  std::vector<MovedFrom> named; ///< what a mark says: its number, from 1 on
 
+  uint8_t markOf(const MovedFrom& from) {
+    constexpr size_t most = 255;
+    auto at = std::find(named.begin(), named.end(), from);
+    if (at == named.end() && named.size() == most)
+      --at; // one of them is told
+    else if (at == named.end())
+      at = named.insert(at, from);
+    return static_cast<uint8_t>(at - named.begin() + 1);
+  }
+  const MovedFrom& fromOf(uint8_t mark) const {
+    return named[mark - 1u];
+  }
   uint8_t* at(Space space) {
     std::vector<uint8_t>& memory = of[static_cast<unsigned>(space)];
     memory.resize(spaceBytes[static_cast<unsigned>(space)]);
@@ -39,6 +43,7 @@ struct Marks {
     for (const LocalBytes& bytes : touched)
       std::memset(at(bytes.space) + bytes.begin, 0, bytes.end - bytes.begin);
     touched.clear();
+    named.clear();
   }
 };
 Marks& marks() {
@@ -74,7 +79,7 @@ std::vector<LocalBytes> marksBehind(const Instr& instr, const AccessList& access
       all.touched.push_back({access.space, bytes.begin, bytes.end});
       for (uint64_t at = bytes.begin; at < bytes.end; ++at)
         if (memory[at])
-          append(found, {access.space, at, at + 1, fromOf(memory[at])});
+          append(found, {access.space, at, at + 1, all.fromOf(memory[at])});
     }
   }
   return found;
@@ -146,7 +151,7 @@ std::vector<LocalBytes> unwrittenResults(const CubeInstr& i, const Context& cont
       return Space::L0A;
     if (columns[n] && (!areAllSure || meetsNonzero(b, n, a, m)))
       return Space::L0B;
-    return accumulates ? fromOf(before[at]).space : Space::GM;
+    return accumulates && before[at] ? all.fromOf(before[at]).space : Space::GM;
   };
   std::vector<LocalBytes> found;
   for (uint32_t n = 0; n < columns.size(); n += fractalSide)
@@ -216,7 +221,7 @@ std::vector<LocalBytes> unwrittenStored(const CubeInstr& i, Marks& all) {
   std::vector<LocalBytes> found;
   source.forEach(rows, columns, [&](uint32_t, uint32_t, uint32_t, uint64_t at) {
     const uint8_t mark = source.marks[at];
-    const bool isTold = mark && (i.rowMajor || !fromOf(mark).isOutside);
+    const bool isTold = mark && (i.rowMajor || !all.fromOf(mark).isOutside);
     if (!found.empty() && (!isTold || found.back().end != at))
       return false;
     if (isTold)
@@ -234,7 +239,7 @@ std::vector<LocalBytes> unwrittenInL1(const CubeInstr& i, Marks& all) {
   source.forEach(i.m, i.n, [&](uint32_t nd, uint32_t m, uint32_t n, uint64_t at) {
     if (const uint8_t mark = source.marks[at]) {
       const uint64_t to = fixpipePlace(i, nd, m, n);
-      append(found, {i.dst.space, to, to + size, {fromOf(mark).space, false}});
+      append(found, {i.dst.space, to, to + size, {all.fromOf(mark).space, false}});
     }
     return true;
   });
@@ -244,9 +249,15 @@ std::vector<LocalBytes> unwrittenInL1(const CubeInstr& i, Marks& all) {
 } // namespace
 
 Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Context& context,
-                 const std::vector<LocalBytes>& before) {
+                 const std::vector<LocalBytes>& before, const std::vector<uint8_t>& knownBits) {
   if (isGather(instr.op))
-    return {{}, gathered(instr, context, before)};
+    return {.moved = {},
+            .used = gathered(instr, context, before),
+            .knownBits = {},
+            .dropped = {},
+            .joined = {}};
+  if (isByElements(instr))
+    return throughElements(instr, accesses, context, before, knownBits);
   Marks& all = marks();
   for (const LocalBytes& bytes : before)
     all.set(bytes);

@@ -376,6 +376,9 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
     error = addScratch(instr, accesses);
   if (!error.empty())
     return error;
+  if (isByElements(instr))
+    for (unsigned k = 0; k < accesses.count; ++k)
+      accesses.items[k].isByElements = accesses.items[k].kind == AccessKind::Read;
   // A tensor ends before its memory does: compare with the operand's own size.
   auto beyond = [&](const Operand& o, const Access& a) {
     return o.bytes && a.space == o.space && a.region.begin >= o.address &&

@@ -29,6 +29,15 @@ bool isGather(VectorOp op); ///< by offsets: Gather, Gatherb, BilinearInterpolat
 std::vector<LocalBytes> gathered(const VectorInstr& instr, const Context& context,
                                  const std::vector<LocalBytes>& unwritten);
 
+/// Element-wise instructions, casts, comparisons and choices: each element of the result comes of its own operands.
+bool isByElements(const VectorInstr& instr);
+/// Which elements of the result of such an instruction come of what nothing has written: those with an operand in
+/// `before`, but a choice only by its bit and by what it takes, and bits of And and Or only where the other operand
+/// leaves them open.
+Unwritten throughElements(const VectorInstr& instr, const AccessList& accesses,
+                          const Context& context, const std::vector<LocalBytes>& before,
+                          const std::vector<uint8_t>& knownBits);
+
 /// "dst starts at UB byte 40, which is no multiple of 32 [ErrorWrite4]", or nothing.
 std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written);
 /// Which operand of a rearranging or reducing instruction doesn't start where it must, or nothing.

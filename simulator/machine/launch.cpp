@@ -550,6 +550,7 @@ LaunchReport Machine::gather() {
   for (Agent* a : agents) {
     if (!a)
       continue;
+    a->hazards.tellUnwrittenReads();
     report.merge(a->hazards.report);
     if (a->status && !result.status)
       result.status = a->status;

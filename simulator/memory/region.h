@@ -18,6 +18,8 @@ struct MovedFrom {
   Space space = Space::GM;
   bool isOutside = false; ///< rows and columns of whole fractals behind m and n of a product
   bool isScratch = false; ///< an advanced function has worked there
+  /// Which read took them first, where element-wise instructions have computed with them: 1 is the first of a core.
+  uint16_t origin = 0;
   bool operator==(const MovedFrom&) const = default;
 };
 /// Bytes of one of a core's memories.
@@ -30,6 +32,11 @@ struct LocalBytes {
 struct Unwritten {
   std::vector<LocalBytes> moved; ///< where they, or what comes of them, are now
   std::vector<LocalBytes> used;  ///< which of them it needed
+  /// Of bytes in `moved` that have such bits: those that don't come of what nothing has written.
+  std::vector<std::pair<uint32_t, uint8_t>> knownBits;
+  std::vector<uint16_t> dropped; ///< origins of which a choice has left out elements
+  /// Elements come of both origins of a pair, and have the second one from now on.
+  std::vector<std::pair<uint16_t, uint16_t>> joined;
 };
 
 /// Runs of `length` bytes: `inner` of them `innerStride` bytes apart, and that `outer` times,
@@ -77,6 +84,8 @@ struct Access {
   bool isMoved = false;
   /// A read of what something has written, of which not all need count: undefined bytes are looked at one by one.
   bool takesMoved = false;
+  /// A read by an instruction that computes each element apart: what nothing has written is told where it gets used.
+  bool isByElements = false;
   /// Of an undefined write of what was moved.
   MovedFrom movedFrom{};
   /// Whose bytes these are; to compare with members of the instruction that was inspected.

@@ -197,6 +197,19 @@ void CoreHazards::noteUnwritten(Pipe pipe, const Unwritten& unwritten) {
   };
   noteRuns(unwritten.moved, AccessKind::Write);
   noteRuns(unwritten.used, AccessKind::Read);
+  for (uint16_t origin : unwritten.dropped)
+    unwrittenElements.drop(origin);
+  for (const auto& [origin, other] : unwritten.joined)
+    unwrittenElements.join(origin, other);
+  if (knownBits.empty() && unwritten.knownBits.empty())
+    return;
+  knownBits.resize(spaceBytes[static_cast<unsigned>(Space::UB)]);
+  for (const LocalBytes& bytes : unwritten.moved)
+    if (bytes.space == Space::UB)
+      std::fill(knownBits.begin() + static_cast<std::ptrdiff_t>(bytes.begin),
+                knownBits.begin() + static_cast<std::ptrdiff_t>(bytes.end), uint8_t{0});
+  for (const auto& [at, bits] : unwritten.knownBits)
+    knownBits[at] = bits;
 }
 
 void CoreHazards::noteScalarGlobal(const Access& access, bool pastCache) {
@@ -251,6 +264,8 @@ void CoreHazards::meet(const Segment& s, Interval overlap) {
   if (!writes) {
     if (((!s.written || s.undefined) && current->isMoved) || (s.undefined && current->takesMoved))
       takeAlong(s, overlap);
+    else if ((!s.written || s.undefined) && current->isByElements)
+      takeElements(s, overlap);
     else if ((!s.written || s.undefined) && !current->mayBeUninitialised &&
              !isPaddingOfFractal(s, overlap))
       uninitialised(s, overlap);
@@ -329,7 +344,9 @@ void CoreHazards::takeAlong(const Segment& s, Interval overlap) {
   moved.push_back({current->space,
                    overlap.begin,
                    overlap.end,
-                   {isOwn ? s.movedFrom.space : current->space, s.movedFrom.isOutside}});
+                   {.space = isOwn ? s.movedFrom.space : current->space,
+                    .isOutside = s.movedFrom.isOutside,
+                    .origin = s.movedFrom.origin}});
   if (wasMoved && !isOwn)
     movedBefore.insert_or_assign({mine, current->space}, Mover{s.write.site, s.movedFrom.space});
 }
@@ -341,11 +358,39 @@ bool CoreHazards::isPaddingOfFractal(const Segment& s, Interval overlap) const {
          currentPipe == Pipe::MTE3 && overlap.end - overlap.begin < fractalBytes;
 }
 
+void CoreHazards::takeElements(const Segment& s, Interval overlap) {
+  uint16_t origin = s.undefined ? s.movedFrom.origin : uint16_t{0};
+  if (!origin) {
+    if (!knownBits.empty())
+      std::fill(knownBits.begin() + static_cast<std::ptrdiff_t>(overlap.begin),
+                knownBits.begin() + static_cast<std::ptrdiff_t>(overlap.end), uint8_t{0});
+    origin = unwrittenElements.add(keyOfUninitialised(s), itemOfUninitialised(s, overlap));
+  }
+  if (!origin)
+    return uninitialised(s, overlap);
+  moved.push_back(
+      {current->space, overlap.begin, overlap.end, {.space = current->space, .origin = origin}});
+}
+
 void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
-  auto p = static_cast<unsigned>(currentPipe);
-  const Site& mine = sites[currentSite[p]];
   moved.clear(); // it is told here, and once
   ++unwrittenReads;
+  if (s.undefined && s.movedFrom.origin)
+    unwrittenElements.tell(s.movedFrom.origin,
+                           sites[currentSite[static_cast<unsigned>(currentPipe)]], report);
+  else
+    report.add(keyOfUninitialised(s), itemOfUninitialised(s, overlap));
+}
+
+std::string CoreHazards::keyOfUninitialised(const Segment& s) const {
+  const Site& mine = sites[currentSite[static_cast<unsigned>(currentPipe)]];
+  return "uninit " + std::string(mine.place.file) + std::to_string(mine.place.line) + mine.what +
+         (s.undefined ? "u" : "");
+}
+
+ReportItem CoreHazards::itemOfUninitialised(const Segment& s, Interval overlap) const {
+  auto p = static_cast<unsigned>(currentPipe);
+  const Site& mine = sites[currentSite[p]];
   const bool wasMoved = s.movedFrom.space != Space::GM;
   const bool isScratch = s.undefined && s.movedFrom.isScratch;
   ReportItem item;
@@ -387,9 +432,7 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
         {from.place, std::string("it takes that from ") + from.what + ", which is here"});
     before = movedBefore.find(before->second);
   }
-  report.add("uninit " + std::string(mine.place.file) + std::to_string(mine.place.line) +
-                 mine.what + (s.undefined ? "u" : ""),
-             std::move(item));
+  return item;
 }
 
 void CoreHazards::spoiled(const Segment& s, Interval overlap) {

@@ -7,6 +7,7 @@
 #include "simulator/memory/tensor_names.h"
 #include "simulator/sync/report.h"
 #include "simulator/sync/shadow.h"
+#include "simulator/sync/unwritten_reads.h"
 
 #include <map>
 #include <memory>
@@ -109,6 +110,12 @@ public:
   void noteCrossSet(CrossSet set);
   /// What the last instruction has taken along although nothing had written it, and what became of that.
   std::vector<LocalBytes> moved;
+  /// Of each byte of UB that comes of what nothing has written: the bits that don't. Empty before the first of them.
+  std::vector<uint8_t> knownBits;
+  /// Adds the reads of what nothing has written that are findings at the end of the core.
+  void tellUnwrittenReads() {
+    unwrittenElements.tellRest(report);
+  }
   void noteUnwritten(Pipe pipe, const Unwritten& unwritten);
   uint64_t unwrittenReads = 0;       ///< that were told, or counted
   const char* tensorNames = nullptr; ///< LaunchRequest::tensorNames
@@ -125,7 +132,10 @@ private:
             bool otherWrites);
   void takeAlong(const Segment& segment, Interval overlap);
   bool isPaddingOfFractal(const Segment& segment, Interval overlap) const;
+  void takeElements(const Segment& segment, Interval overlap);
   void uninitialised(const Segment& segment, Interval overlap);
+  ReportItem itemOfUninitialised(const Segment& segment, Interval overlap) const;
+  std::string keyOfUninitialised(const Segment& segment) const;
   void spoiled(const Segment& segment, Interval overlap);
   std::string bytesOf(Interval bytes) const;
   bool ordered(Pipe earlier, uint32_t epoch) const;
@@ -146,6 +156,7 @@ private:
     auto operator<=>(const Mover&) const = default;
   };
   std::map<Mover, Mover> movedBefore;
+  UnwrittenReads unwrittenElements;
   /// To find a site again.
   struct SiteIndex {
     std::unordered_map<uint64_t, std::vector<uint32_t>> all;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/sync/unwritten_reads.h"
+
+#include <limits>
+
+namespace tilewright::ascend {
+
+uint16_t UnwrittenReads::add(const std::string& key, ReportItem item) {
+  if (auto known = numbers.find(key); known != numbers.end()) {
+    ++reads[known->second - 1u].again;
+    return known->second;
+  }
+  if (reads.size() == std::numeric_limits<uint16_t>::max())
+    return 0;
+  reads.push_back({});
+  reads.back().key = key;
+  reads.back().item = std::move(item);
+  const auto number = static_cast<uint16_t>(reads.size());
+  numbers.emplace(key, number);
+  return number;
+}
+
+void UnwrittenReads::drop(uint16_t origin) {
+  reads[origin - 1u].isDropped = true;
+}
+
+void UnwrittenReads::join(uint16_t origin, uint16_t other) {
+  reads[origin - 1u].joined.insert(other);
+}
+
+bool UnwrittenReads::isLeftOut(const Read& read) const {
+  std::vector<const Read*> open = {&read};
+  std::set<const Read*> seen = {&read};
+  while (!open.empty()) {
+    const Read& one = *open.back();
+    open.pop_back();
+    if (one.isDropped)
+      return true;
+    for (uint16_t other : one.joined)
+      if (const Read* next = &reads[other - 1u]; seen.insert(next).second)
+        open.push_back(next);
+  }
+  return false;
+}
+
+void UnwrittenReads::tell(uint16_t origin, const Site& user, Report& report) {
+  Read& read = reads[origin - 1u];
+  if (read.finding)
+    return;
+  read.item.notes.push_back({user.place, std::string(user.what) + " uses what comes of it here"});
+  read.finding = report.add(read.key, read.item);
+}
+
+void UnwrittenReads::tellRest(Report& report) {
+  for (Read& read : reads) {
+    if (!read.finding && !isLeftOut(read))
+      read.finding = report.add(read.key, read.item);
+    for (; read.finding && read.again; --read.again)
+      report.countAgain(*read.finding);
+  }
+}
+
+} // namespace tilewright::ascend

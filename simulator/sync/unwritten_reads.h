@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads of what nothing has written by instructions that compute each element apart. They are findings where the elements
+// get used, or where no choice has left any of them out.
+#ifndef TILEWRIGHT_SIMULATOR_SYNC_UNWRITTEN_READS_H
+#define TILEWRIGHT_SIMULATOR_SYNC_UNWRITTEN_READS_H
+
+#include "simulator/sync/report.h"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tilewright::ascend {
+
+class UnwrittenReads {
+public:
+  /// Adds a read, or counts it again, and gives its number for MovedFrom::origin; 0 if it must be told at once.
+  uint16_t add(const std::string& key, ReportItem item);
+  /// A choice has left out elements that come of the read.
+  void drop(uint16_t origin);
+  /// Some of its elements are those of `other` from now on.
+  void join(uint16_t origin, uint16_t other);
+  /// The read is a finding, as `user` uses what comes of it.
+  void tell(uint16_t origin, const Site& user, Report& report);
+  /// At the end of a core: what nobody has used counts where no choice has left it out.
+  void tellRest(Report& report);
+
+private:
+  struct Read {
+    std::string key;
+    ReportItem item;
+    uint64_t again = 0; ///< how often after the first time
+    bool isDropped = false;
+    std::set<uint16_t> joined;
+    std::optional<size_t> finding; ///< in the report, once it is there
+  };
+  bool isLeftOut(const Read& read) const;
+
+  std::vector<Read> reads;
+  std::unordered_map<std::string, uint16_t> numbers; ///< by key
+};
+
+} // namespace tilewright::ascend
+
+#endif
