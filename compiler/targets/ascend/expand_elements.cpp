@@ -87,7 +87,10 @@ LogicalResult checkPlace(Operation* op, BufferType type) {
 
 /// Whether a vector instruction takes the number, as it is or computed with.
 bool isForVector(Value number) {
-  return llvm::any_of(number.getUsers(), [](Operation* user) {
+  return llvm::any_of(number.getUses(), [](OpOperand& use) {
+    Operation* user = use.getOwner();
+    if (Value result = resultOfBranch(use))
+      return isForVector(result);
     if (auto instruction = dyn_cast<npu::Instruction>(user))
       return instruction.getPipe() == Pipe::V;
     return isPure(user) && user->getNumResults() == 1 && isForVector(user->getResult(0));

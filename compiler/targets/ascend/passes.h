@@ -56,6 +56,7 @@ std::unique_ptr<mlir::Pass> createExpandGemms(bool waits);
 std::unique_ptr<mlir::Pass> createExpandCopies(bool waits);
 std::unique_ptr<mlir::Pass> createExpandReductions();
 std::unique_ptr<mlir::Pass> createVectorizeParallel(bool waits);
+std::unique_ptr<mlir::Pass> createLazyChoices();
 /// `waits`: a barrier before an element of UB is read for a vector instruction. `splits`: what stands
 /// outside of scopes is made two programs.
 std::unique_ptr<mlir::Pass> createExpandElements(bool waits, bool splits);

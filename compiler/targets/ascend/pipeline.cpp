@@ -54,6 +54,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createExpandCopies(!automation.flags));
   passes.push_back(createExpandReductions());
   passes.push_back(createVectorizeParallel(!automation.flags));
+  passes.push_back(createLazyChoices());
   passes.push_back(createExpandElements(!automation.flags, automation.split));
   passes.push_back(createExpandCalls(automation.flags));
   passes.push_back(createDropIdleWork());

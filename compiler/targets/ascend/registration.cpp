@@ -23,6 +23,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createExpandCopies(true); });
   mlir::registerPass(createExpandReductions);
   mlir::registerPass([] { return createVectorizeParallel(false); });
+  mlir::registerPass(createLazyChoices);
   mlir::registerPass([] { return createExpandElements(true, true); });
   mlir::registerPass([] { return createExpandCalls(true); });
   mlir::registerPass(createDropIdleWork);

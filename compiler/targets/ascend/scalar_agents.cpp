@@ -5,6 +5,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/launch_kind.h"
 
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
@@ -104,8 +105,13 @@ private:
 
 /// Adds the cores whose instructions need a number.
 void addUsers(Value value, const ScalarAgents& agents, DenseSet<Agent>& found) {
-  for (Operation* user : value.getUsers()) {
+  for (OpOperand& use : value.getUses()) {
+    Operation* user = use.getOwner();
     std::optional<Agent> agent;
+    if (Value result = resultOfBranch(use)) {
+      addUsers(result, agents, found);
+      continue;
+    }
     if (auto instruction = dyn_cast<npu::Instruction>(user))
       agent = instruction.getAgent();
     else if (auto store = dyn_cast<tile::StoreOp>(user))
@@ -122,6 +128,12 @@ void addUsers(Value value, const ScalarAgents& agents, DenseSet<Agent>& found) {
 }
 
 } // namespace
+
+Value resultOfBranch(OpOperand& use) {
+  auto yield = dyn_cast<scf::YieldOp>(use.getOwner());
+  auto branch = yield ? dyn_cast<scf::IfOp>(yield->getParentOp()) : scf::IfOp();
+  return branch ? branch.getResult(use.getOperandNumber()) : Value();
+}
 
 bool asksVectorCores(Operation* branch) {
   return VectorValues().decideBranch(branch);

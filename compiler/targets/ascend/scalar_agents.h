@@ -10,6 +10,9 @@
 
 namespace tilewright::ascend {
 
+/// The result of a branch that this use gives it; nothing if it is another use.
+mlir::Value resultOfBranch(mlir::OpOperand& use);
+
 /// Whether a branch or loop asks for what only the vector cores have: elements of UB, and their number.
 bool asksVectorCores(mlir::Operation* branch);
 /// Whether a variable may hold something else on the vector cores than on the cube core.
