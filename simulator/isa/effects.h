@@ -86,7 +86,7 @@ Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Con
                  const std::vector<LocalBytes>& before, const std::vector<uint8_t>& knownBits);
 Unwritten behind(const CopyInstr& instr, const std::vector<LocalBytes>& before);
 Unwritten behind(const CubeInstr& instr, const AccessList& accesses, const Context& context,
-                 const std::vector<LocalBytes>& before);
+                 const std::vector<LocalBytes>& before, const std::vector<uint8_t>& knownBits);
 
 /// memory[i] = op(memory[i], data[i]).
 void combine(AtomicOp op, DType type, uint8_t* memory, const uint8_t* data, uint64_t bytes);

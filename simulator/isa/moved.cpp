@@ -285,7 +285,7 @@ Unwritten behind(const CopyInstr& instr, const std::vector<LocalBytes>& before) 
 }
 
 Unwritten behind(const CubeInstr& instr, const AccessList& accesses, const Context& context,
-                 const std::vector<LocalBytes>& before) {
+                 const std::vector<LocalBytes>& before, const std::vector<uint8_t>&) {
   Marks& all = marks();
   for (const LocalBytes& bytes : before)
     all.set(bytes);

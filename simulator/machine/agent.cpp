@@ -524,10 +524,8 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     const std::vector<LocalBytes> before = std::exchange(hazards.moved, {});
     if constexpr (std::is_same_v<Instr, CopyInstr>)
       hazards.noteUnwritten(pipe, isa::behind(instr, before));
-    else if constexpr (std::is_same_v<Instr, VectorInstr>)
-      hazards.noteUnwritten(pipe, isa::behind(instr, accesses, context, before, hazards.knownBits));
     else
-      hazards.noteUnwritten(pipe, isa::behind(instr, accesses, context, before));
+      hazards.noteUnwritten(pipe, isa::behind(instr, accesses, context, before, hazards.knownBits));
   }
   isa::run(instr, context);
   if constexpr (std::is_same_v<Instr, VectorInstr>)
