@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .language import math_ops
 from .language.annotations import Var
 from .language.math_ops import And, Or, cast, logical_not
+from .language.tvm_nodes import FloatImm, IntImm, StringImm
 from .language.values import BufferRef as Buffer
 from .language.values import Element as BufferLoad
 from .language.values import Expr as PrimExpr
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["Buffer", "BufferLoad", "BufferRegion", "PrimExpr", "Var", "all", "any", "const"]
+__all__ += ["FloatImm", "IntImm", "StringImm"]
 
 #: TVM keeps these functions in a module of their own.
 op = sys.modules[__name__]
@@ -38,21 +40,6 @@ def const(value: bool | int | float, dtype: Any = None, span: object = None) -> 
     if dtype is None:
         dtype = {bool: "bool", float: "float32"}.get(type(value), "int32")
     return cast(value, dtype)
-
-
-def IntImm(dtype: Any, value: int, span: object = None) -> Any:
-    """An integer of a dtype."""
-    return cast(value, dtype)
-
-
-def FloatImm(dtype: Any, value: float, span: object = None) -> Any:
-    """A real number of a dtype."""
-    return cast(float(value), dtype)
-
-
-def StringImm(value: str, span: object = None) -> str:
-    """A string."""
-    return value
 
 
 def __getattr__(name: str) -> Any:

@@ -24,11 +24,10 @@ from ..language.values import (
     VectorElement,
     binary,
     has_poison,
-    subscript,
     unary,
     unsupported,
 )
-from ..language.vectors import vector_of
+from ..language.vectors import load_at, vector_of
 from ..suggestions import did_you_mean, unknown_keyword
 from .hints import check_item, check_numbers, check_sides, function_for, printed_at_once
 from .laziness import is_total
@@ -414,7 +413,7 @@ class ExpressionEvaluator(ABC):
         if isinstance(owner, Poison) or has_poison(index):
             return POISON
         if isinstance(owner, BufferRef):
-            return subscript(owner, index)
+            return load_at(owner, index)
         check_item(owner, index)
         found = owner[index]
         if isinstance(found, BufferRef) and found.is_variable:

@@ -28,6 +28,7 @@ from ..language.values import (
     subscript,
     unsupported,
 )
+from ..language.vectors import elements_at, load_at, store_at
 from .control import ControlFlow, OpenFor, Signal
 from .expressions import CallFailed, Reference
 from .guarded import value_is_dropped
@@ -229,11 +230,7 @@ class Interpreter(ControlFlow):
             else:
                 owner[index] = value
             return
-        place = subscript(owner, index)
-        if isinstance(place, RegionRef):
-            assign_region(place, value)
-        if isinstance(place, Element):
-            self.tracer.store(place, value)
+        store_at(owner, index, value)
 
     # Simple statements -------------------------------------------------------------------------
 
@@ -346,6 +343,9 @@ class Interpreter(ControlFlow):
         if isinstance(owner, Poison) or isinstance(value, Poison):
             return
         if isinstance(owner, BufferRef):
+            if elements_at(owner, index) is not None:
+                store_at(owner, index, self.operate(node.op, load_at(owner, index), value))
+                return
             element = subscript(owner, index)
             if isinstance(element, VectorElement):
                 assign_region(element, self.operate(node.op, element, value))

@@ -235,6 +235,7 @@ from .tile_ops import (
     print,
 )
 from .tvm_forms import Assert, Cast, allocate, attr, bind, call_intrin, evaluate, let, undef
+from .tvm_nodes import *  # noqa: F403
 from .values import Expr as PrimExpr
 from .vectors import (
     Shuffle,

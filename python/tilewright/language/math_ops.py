@@ -86,7 +86,7 @@ erf = _unary("erf", math.erf)
 floor = _unary("floor", math.floor)
 ceil = _unary("ceil", math.ceil)
 trunc = _unary("trunc", math.trunc)
-round = _unary("round", None)
+_nearest = _unary("round", None)
 nearbyint = _unary("nearbyint", builtins.round)
 isnan = _unary("isnan", math.isnan)
 isinf = _unary("isinf", math.isinf)
@@ -97,6 +97,30 @@ clz = _unary("clz", None)
 __exp = exp
 __log = log
 __sin, __cos, __tan = sin, cos, tan
+
+
+#: How `T.round` may round.
+_ROUNDINGS = {
+    "ties-away-from-zero": _nearest,
+    "ties-to-even": nearbyint,
+    "toward-zero": trunc,
+    "toward-positive": ceil,
+    "toward-negative": floor,
+}
+
+
+def round(x: Any, *tiles: Any, rounding_mode: Any = None, span: object = None) -> Any:
+    """The nearest integer, ties away from 0, or as `rounding_mode` says, which may also stand
+    second; the result has the dtype of x. With (dst, src), of tiles."""
+    if len(tiles) == 1 and isinstance(tiles[0], str):
+        rounding_mode, tiles = tiles[0], ()
+    if rounding_mode is None:
+        return _nearest(x, *tiles)
+    if rounding_mode not in _ROUNDINGS:
+        raise LanguageError(
+            f"T.round has no rounding_mode {rounding_mode!r}; it is {', '.join(_ROUNDINGS)}"
+        )
+    return _ROUNDINGS[rounding_mode](x)
 
 
 def _binary(op: str, plain: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:

@@ -20,6 +20,9 @@ _OTHERS = "exchange between devices outside of the kernel"
 
 #: What there is instead of each, in T and in T.tile.
 _IN_T = {
+    "Let": "bind a name before the expression: x = value",
+    "env_thread": 'write tx = T.launch_thread("threadIdx.x", extent)',
+    "init": "write the first step of a reduction under an if: `if k == 0:`",
     "init_sort_buf": _SORT,
     "merge_sort": _MERGE,
     "topk": _LARGEST,

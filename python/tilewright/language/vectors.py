@@ -11,7 +11,17 @@ import operator
 
 from ..capture.tracer import current, guarded_by_poison
 from .dtypes import Dtype, to_dtype
-from .values import BufferRef, Element, LanguageError, RegionRef, Traced
+from .values import (
+    BufferRef,
+    Element,
+    LanguageError,
+    RegionRef,
+    Traced,
+    VectorBuffer,
+    assign_region,
+    subscript,
+    unsupported,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +43,11 @@ class Vector:
 
     @property
     def dtype(self) -> Dtype:
-        scalar = Dtype(current().value(self.lanes[0]).dtype)
+        first = current().value(self.lanes[0])
+        if isinstance(first, (bool, int, float)):
+            scalar = to_dtype({bool: "bool", int: "int32", float: "float32"}[type(first)])
+        else:
+            scalar = Dtype(first.dtype)
         return Dtype(f"{scalar}x{len(self.lanes)}") if len(self.lanes) > 1 else scalar
 
     def __len__(self) -> int:
@@ -119,13 +133,59 @@ def _elements(region: RegionRef, what: str) -> list[Element]:
 
 def store_vector(target: RegionRef, value: Vector) -> None:
     """`A[i : i + 2] = vector`."""
-    elements = _elements(target, "storing a vector")
-    if len(elements) != len(value.lanes):
-        raise LanguageError(
-            f"a vector of {len(value.lanes)} lanes is stored to {len(elements)} elements"
-        )
-    for element, lane in zip(elements, value.lanes, strict=True):
+    _store_lanes(_elements(target, "storing a vector"), value.lanes)
+
+
+def _store_lanes(elements: list[Element], lanes: list[Any]) -> None:
+    if len(elements) != len(lanes):
+        raise LanguageError(f"a vector of {len(lanes)} lanes is stored to {len(elements)} elements")
+    for element, lane in zip(elements, lanes, strict=True):
         current().store(element, lane)
+
+
+def elements_at(buffer: BufferRef, index: object) -> list[Element] | None:
+    """The elements of `buffer[index]` where an index is a vector, one for each lane; None else."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    counts = {len(item) for item in items if isinstance(item, Vector)}
+    if not counts:
+        return None
+    if len(counts) > 1:
+        raise LanguageError(
+            f"the indices of {buffer.name!r} are vectors of {min(counts)} and {max(counts)} lanes"
+        )
+    if isinstance(buffer, VectorBuffer) or any(isinstance(item, slice) for item in items):
+        raise unsupported(
+            f"a vector indexes {buffer.name!r} beside a slice, or chooses among vectors; write a "
+            "T.vectorized loop"
+        )
+    found: list[Element] = []
+    for lane in range(counts.pop()):
+        at = tuple(item[lane] if isinstance(item, Vector) else item for item in items)
+        place = subscript(buffer, at)
+        if isinstance(place, Element):
+            found.append(place)
+    return found
+
+
+def load_at(buffer: BufferRef, index: object) -> Any:
+    """`buffer[index]`, also where an index is a vector: then that of its lanes."""
+    elements = elements_at(buffer, index)
+    if elements is None:
+        return subscript(buffer, index)
+    return Vector([current().expression(element) for element in elements])
+
+
+def store_at(buffer: BufferRef, index: object, value: Any) -> None:
+    """`buffer[index] = value`, also where an index is a vector."""
+    elements = elements_at(buffer, index)
+    if elements is None:
+        place = subscript(buffer, index)
+        if isinstance(place, RegionRef):
+            assign_region(place, value)
+        elif isinstance(place, Element):
+            current().store(place, value)
+        return
+    _store_lanes(elements, value.lanes if isinstance(value, Vector) else [value] * len(elements))
 
 
 def cast_lanes(value: Any, dtype: Any, *options: Any) -> Vector:
