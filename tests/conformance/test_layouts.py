@@ -54,6 +54,21 @@ def test_repeated_layouts():
         T.Fragment((2, 2), forward_thread_fn=lambda i, j: 0).repeat([2, 1])
 
 
+def test_expanded_layouts():
+    """More dims in front, in the tile as in memory."""
+    rows = T.Layout((3, 4), lambda i, j: j * 3 + i)
+    more = rows.expand([5, 2])
+    assert more.get_input_shape() == [5, 2, 3, 4] and more.get_output_shape() == [5, 2, 12]
+    assert more(4, 1, 2, 3) == [4, 1, 11]
+    same = T.Layout((2, 3, 4), lambda k, i, j: (k, j * 3 + i))
+    assert rows.expand(2).is_equal(same) and rows.expand(()) is rows
+    for wrong in (0, [2, -1], [1.5]):
+        with pytest.raises(ValueError, match="a layout is expanded by positive integers, not by"):
+            rows.expand(wrong)
+    with pytest.raises(ValueError, match="a fragment can't be expanded; repeat makes a larger one"):
+        T.Fragment((4,), forward_fn=lambda i: (i, 0)).expand(2)
+
+
 def test_copies_in_fragments():
     """Functions of threads take the copy's number behind the indices."""
     atom = T.Fragment((4,), forward_fn=lambda i: (i, 0))

@@ -73,6 +73,22 @@ class Layout:
         shape = [e * factor if d == at else e for d, e in enumerate(self.shape)]
         return Layout(shape, forward)
 
+    def expand(self, leading_shape: int | Sequence[int]) -> Layout:
+        """This layout with more dims in front, which are the first indices in memory, too."""
+        if isinstance(self, Fragment):
+            raise ValueError("a fragment can't be expanded; repeat makes a larger one")
+        given = [leading_shape] if isinstance(leading_shape, int) else list(leading_shape)
+        if any(not isinstance(extent, int) or extent < 1 for extent in given):
+            raise ValueError(f"a layout is expanded by positive integers, not by {given}")
+        if not given:
+            return self
+        count = len(given)
+
+        def forward(*indices: Any) -> list[Any]:
+            return [*indices[:count], *self.map_forward_index(indices[count:])]
+
+        return Layout([*given, *self.shape], forward)
+
     def inverse(self) -> Layout:
         """From memory to tile; ValueError where two elements share a place."""
         places = {}
