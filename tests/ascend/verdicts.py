@@ -41,6 +41,8 @@ STATEMENT = re.compile(
 NUMBER = "verdict.number"
 #: Of numbers for which a kernel isn't made: it would leave its tensors, or says so itself.
 REFUSED = re.compile(r"\[Error(Read|Write)[1-4]\]|, but 'w+' has shape|outside|behind the end")
+#: Legal orders in which a kernel is tried.
+ORDERS = 30
 SET_TWICE = "again before it is waited for"
 
 
@@ -99,6 +101,9 @@ INSERTED = re.compile(
 )
 
 
+BETWEEN_CORES = "between cores"
+
+
 def insertion_of(line: str) -> str | None:
     """The same for all ends of one flag that the compiler has inserted, and of no other: its
     number, what it orders, and why."""
@@ -109,13 +114,16 @@ def insertion_of(line: str) -> str | None:
         return f"{found['what']} {line[line.index(NUMBER) :]}"
     is_flag = found["kind"] == "flag"
     what = found["what"].partition(",")[0] if is_flag else found["what"]
-    what = "between cores" if found["kind"] == "cross_flag" else what
+    what = BETWEEN_CORES if found["kind"] == "cross_flag" else what
     return f"{found['number']} {what}: {found['why']}"
 
 
-def other_runs(arguments: Sequence[Any], most: int = 5) -> Iterator[list[Any]]:
+def other_runs(
+    arguments: Sequence[Any], most: int = 5, lengths: Sequence[int] = ()
+) -> Iterator[list[Any]]:
     """Other lengths and other words of tensors of integers, which may be slots and conditions, from
-    0 on: all of them at once and each by itself. What else a kernel is given stays."""
+    0 on: all of them at once and each by itself; at last each of `lengths` as a length by itself.
+    What else a kernel is given stays."""
     places = [
         at
         for at, given in enumerate(arguments)
@@ -129,6 +137,20 @@ def other_runs(arguments: Sequence[Any], most: int = 5) -> Iterator[list[Any]]:
                 given = run[at]
                 run[at] = np.full_like(given, number) if isinstance(given, np.ndarray) else number
             yield run
+    for at in places:
+        if isinstance(arguments[at], int):
+            for number in lengths:
+                yield [*arguments[:at], number, *arguments[at + 1 :]]
+
+
+COMPARED = re.compile(r"arith\.cmpi \w+, .*%c(\d+)(?:_\w+)? :")
+
+
+def lengths_asked_for(instructions: str, most: int = 40) -> list[int]:
+    """With which branches are taken that `other_runs` doesn't come to: `if n > 15` asks for 16. The
+    largest first, with which most are."""
+    bounds = {int(number) + 1 for number in COMPARED.findall(instructions)}
+    return sorted((each for each in bounds if 4 < each <= most), reverse=True)
 
 
 @contextmanager
@@ -270,10 +292,16 @@ class Subject:
             assert REFUSED.search(found), f"with {run[-3:]}: {found}"
             refused.append(found)
 
+    def notices(self, arguments: list[Any], texts: set[str], orders: Iterable[int] = (0,)) -> bool:
+        """Whether the host finds something without these statements, in one of some orders."""
+        mute = ",".join(f"mute={text}" for text in texts)
+        return any(self.findings(arguments, f"{mute},seed={order}") for order in orders)
+
     def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
         """All of them, or `most` by chance. What these arguments don't need, others may."""
         refused: list[str] = []
-        others = self.possible_runs(other_runs(arguments), refused)
+        runs = other_runs(arguments, lengths=lengths_asked_for(self.instructions))
+        others = self.possible_runs(runs, refused)
         removals = self.removals_of_runs(chain([arguments], others), most, seed)
         removals.refused = refused
         return removals
@@ -290,6 +318,7 @@ class Subject:
         }
         host: dict[int, bool] = {}
         inserted: dict[str, bool] = {}
+        tried: list[tuple[list[Any], dict[str, set[str]]]] = []
         for arguments in runs:
             sites = self.sites(arguments)
             chosen = sorted(sites)
@@ -310,10 +339,19 @@ class Subject:
                 if insertion is not None and insertion in whole:
                     whole[insertion].update(found)
             for insertion, texts in whole.items():
-                inserted[insertion] = inserted.get(insertion, False) or bool(
-                    self.findings(arguments, ",".join(f"mute={text}" for text in texts))
+                inserted[insertion] = inserted.get(insertion, False) or self.notices(
+                    arguments, texts
                 )
+            tried.append((arguments, whole))
             is_all = most is not None or len(host) == len(self.statements)
             if is_all and all(host.values()) and all(inserted.values()):
                 break
+        # That a flag between cores is set again too early is seen where the cores come to that.
+        for insertion, is_noticed in inserted.items():
+            if not is_noticed and f" {BETWEEN_CORES}: " in insertion:
+                inserted[insertion] = any(
+                    self.notices(arguments, whole[insertion], range(1, ORDERS))
+                    for arguments, whole in tried
+                    if insertion in whole
+                )
         return Removals(self.checker(set(host)), host, names, inserted, [])
