@@ -24,6 +24,7 @@ from ..language.values import (
 from .expressions import ExpressionEvaluator
 from .hints import not_called
 from .scopes import Binding, Escaped, Frame, Scope
+from .thread_return import EndingIf, refuse_one_way
 from .tracer import describe
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Signal(Enum):
     CONTINUE = auto()
     STOP = auto()  # after a break or continue of the running kernel: the rest is never reached
     RETURN = auto()
+    END = auto()  # the running thread has ended, or what follows has been dealt with
 
 
 class ControlFlow(ExpressionEvaluator):
@@ -116,17 +118,23 @@ class ControlFlow(ExpressionEvaluator):
         self.mark(node.test)
         self.tracer.builder.begin_if(self.tracer.value(condition))
         frame = self.enter_frame("the if", node, is_branch=True)
-        self.block(node.body)
+        ways = [self.block(node.body)]
         then = self.scope.restore()
         self.scope.save()
         if node.orelse:
             self.mark(node)
             self.tracer.builder.begin_else()
-            self.block(node.orelse)
+            ways.append(self.block(node.orelse))
         self.mark(node)
         self.tracer.builder.end_if()
         self.leave_frame(frame, [then])
+        if ways == [Signal.END, Signal.END]:
+            return Signal.END
+        if Signal.END in ways and not isinstance(node, EndingIf):
+            refuse_one_way()
         return None
+
+    exec_EndingIf = exec_If
 
     def exec_While(self, node: ast.While) -> None:
         if isinstance(node.test, ast.Constant):
@@ -243,7 +251,7 @@ class ControlFlow(ExpressionEvaluator):
             signal = self._loop_body(node, run_time=False)
             if signal is Signal.BREAK:
                 break
-            if signal in (Signal.STOP, Signal.RETURN):
+            if signal in (Signal.STOP, Signal.RETURN, Signal.END):
                 return signal
         return None
 
@@ -305,7 +313,9 @@ class ControlFlow(ExpressionEvaluator):
         if isinstance(context, RunTimeContext):
             frame = self.enter_context(context.bound_to(item.optional_vars), item.context_expr)
             try:
-                return self._with(node, items[1:])
+                signal = self._with(node, items[1:])
+                ends_here = signal is Signal.END and isinstance(context, KernelLaunch)
+                return None if ends_here else signal
             finally:
                 self.leave_context(context, frame)
         if isinstance(context, Loop):

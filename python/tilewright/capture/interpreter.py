@@ -35,6 +35,7 @@ from .guarded import value_is_dropped
 from .imports import imported
 from .prescan import is_unsupported_construct
 from .scopes import Binding, Frame, Scope
+from .thread_return import is_end, refuse_misplaced, with_rest
 from .tracer import plain_text
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Interpreter(ControlFlow):
         self._base_depth = len(tracer.frames)
 
     def run(self, body: Sequence[ast.stmt]) -> Value:
-        self.block(body)
+        self.tracer.has_ended = self.block(body) is Signal.END
         return self.returned
 
     # Blocks and guards -------------------------------------------------------------------------
@@ -72,13 +73,16 @@ class Interpreter(ControlFlow):
         opened: list[tuple[RunTimeContext, Frame]] = []
         signal: Signal | None = None
         for number, statement in enumerate(body):
-            done = self.statement(statement, opened)
+            ending = with_rest(statement, body[number + 1 :])
+            done = self.statement(ending or statement, opened)
             if isinstance(done, OpenFor):
                 done.body = list(body[number + 1 :])
                 done = self.statement(done, opened)
                 signal = done if isinstance(done, Signal) else None
                 break
             signal = done
+            if ending is not None:  # it held the rest
+                break
             if signal is not None:
                 jumps = isinstance(statement, (ast.Break, ast.Continue))
                 if jumps and number + 1 < len(body):
@@ -103,6 +107,9 @@ class Interpreter(ControlFlow):
             if isinstance(signal, RunTimeContext):
                 opened.append((signal, self.enter_context(signal, node)))
                 return None
+            if self.tracer.has_ended:  # in a macro that the statement called
+                self.tracer.has_ended = False
+                return Signal.END
             return signal  # type: ignore[no-any-return]
         except (PoisonUsed, LanguageError, CallFailed, CompileError, JITNoBuilderError) as error:
             self._failed(node, error)
@@ -366,13 +373,18 @@ class Interpreter(ControlFlow):
     def _aug_names(self, target: ast.Name, node: ast.AugAssign) -> None:
         self._places.setdefault(target, self.source.place(target))
 
-    def exec_Expr(self, node: ast.Expr) -> OpenFor | RunTimeContext | None:
+    def exec_Expr(self, node: ast.Expr) -> OpenFor | RunTimeContext | Signal | None:
         if isinstance(node.value, ast.Constant):
             return None
         with value_is_dropped(self.tracer):
             value = self.evaluate(node.value)
         if isinstance(value, Loop):
             return self._open_loop(value, None, node, node.value)
+        if is_end(value):
+            is_in_macro = bool(self.tracer.call_sites)
+            self.mark(node)
+            refuse_misplaced(node.value, self.source.node, is_in_macro and self._is_conditional())
+            return Signal.END
         return value if isinstance(value, RunTimeContext) else None
 
     def exec_Pass(self, node: ast.Pass) -> None:

@@ -83,6 +83,8 @@ class Tracer:
         self.pending_name: str | None = None
         #: Call sites of the macros being inlined, outermost first.
         self.call_sites: list[tuple[str, Place]] = []
+        #: Whether the macro that was inlined last ended with T.thread_return.
+        self.has_ended = False
         #: Notes of annotate_*: kept for targets that use them.
         self.hints: dict[str, Any] = {}
         #: Whether a statement failed; there must be a message of it.

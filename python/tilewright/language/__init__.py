@@ -203,6 +203,7 @@ from .threads import (
     syncthreads,
     syncthreads_and,
     syncthreads_count,
+    thread_return,
     syncthreads_or,
     warp_reduce_bitand,
     warp_reduce_bitor,

@@ -120,6 +120,11 @@ def _launch(what: str) -> KernelLaunch:
     return launch
 
 
+def refuse_outside(what: str) -> None:
+    """An error where no launch is open; `what` stands in one."""
+    _launch(what)
+
+
 def _extent(extents: Any, dim: int, what: str) -> Any:
     if dim not in (0, 1, 2):
         raise LanguageError(f"{what}: the dim is {dim}, but it must be 0, 1 or 2")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current, guarded_by_poison
-from .launch import get_thread_binding, get_thread_extents
+from .launch import get_thread_binding, get_thread_extents, refuse_outside
 from .math_ops import max as _max
 from .math_ops import min as _min
 from .values import LanguageError, binary
@@ -26,6 +26,17 @@ def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None)
 def syncthreads() -> None:
     """The same as `T.sync_threads()`."""
     sync_threads()
+
+
+#: What T.thread_return gives to the statement that calls it.
+THREAD_ENDS = object()
+
+
+def thread_return() -> object:
+    """The threads that come here do nothing more in their launch; others go on, and barriers wait
+    for those alone. It stands in the launch itself or in branches of it, not in a loop."""
+    refuse_outside("T.thread_return")
+    return THREAD_ENDS
 
 
 def sync_warp(mask: Any = None) -> None:
