@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from . import math_ops, precise_math
+from . import math_ops, precise_math, threads
 from .values import LanguageError
 
 TYPE_CHECKING = False
@@ -25,10 +25,14 @@ _ROUNDED = {
 
 
 class _Function:
-    """One of them: what it is here, the dtype of its arguments, and how many there are."""
+    """One of them: what it is here, the dtype of its arguments (None: theirs stay), how many there
+    are, and how many there may be."""
 
-    def __init__(self, function: Callable[..., Any], dtype: str, count: int) -> None:
+    def __init__(
+        self, function: Callable[..., Any], dtype: str | None, count: int, most: int = 0
+    ) -> None:
         self.function, self.dtype, self.count = function, dtype, count
+        self.most = max(count, most)
 
 
 def _functions() -> dict[str, _Function]:
@@ -61,21 +65,73 @@ def _functions() -> dict[str, _Function]:
     return found
 
 
+def _of_integers() -> dict[str, _Function]:
+    found: dict[str, _Function] = {}
+    for end, bits in (("", 32), ("ll", 64)):
+        for name, function in (
+            ("__popc", math_ops.popcount),
+            ("__clz", math_ops.clz),
+            ("__ffs", precise_math.__dict__["__ffs"]),
+        ):
+            found[name + end] = _Function(function, f"uint{bits}", 1)
+    found["__mulhi"] = _Function(partial(_high_half, "int64"), "int32", 2)
+    found["__umulhi"] = _Function(partial(_high_half, "uint64"), "uint32", 2)
+    return found
+
+
+def _high_half(wide: str, x: Any, y: Any) -> Any:
+    return (math_ops.cast(x, wide) * math_ops.cast(y, wide)) >> 32
+
+
+def _of_threads() -> dict[str, _Function]:
+    """Those of warps, whose first argument is the mask of lanes; and barriers."""
+    found = {
+        f"__{name}_sync": _Function(function, None, 2)
+        for name, function in (
+            ("match_any", threads.match_any_sync),
+            ("ballot", threads.ballot_sync),
+            ("any", threads.any_sync),
+            ("all", threads.all_sync),
+        )
+    }
+    for name, shuffle in (
+        ("", threads.shfl_sync),
+        ("_xor", threads.shfl_xor),
+        ("_up", threads.shfl_up),
+        ("_down", threads.shfl_down),
+    ):
+        found[f"__shfl{name}_sync"] = _Function(partial(_shuffled, shuffle), None, 3, 4)
+    found["__activemask"] = _Function(threads.activemask, None, 0)
+    found["__syncwarp"] = _Function(threads.sync_warp, None, 0, 1)
+    found["__syncthreads"] = _Function(threads.sync_threads, None, 0)
+    return found
+
+
+def _shuffled(shuffle: Callable[..., Any], mask: Any, value: Any, lane: Any, width: Any = 32) -> Any:
+    return shuffle(value, lane, width)
+
+
 def _saturated(value: Any) -> Any:
     """Within 0 and 1; 0 for NaN."""
     return math_ops.min(math_ops.max(value, 0.0), 1.0)
 
 
-FUNCTIONS = _functions()
+FUNCTIONS = _functions() | _of_integers() | _of_threads()
 
 
 def call(dtype: Any, name: str, arguments: tuple[Any, ...]) -> Any:
     """The function of that name on its arguments, converted as C does, to a value of `dtype`."""
     known = FUNCTIONS[name]
-    if len(arguments) != known.count:
+    if not known.count <= len(arguments) <= known.most:
+        counts = f"{known.count}" if known.count == known.most else f"{known.count} or {known.most}"
         raise LanguageError(
-            f"CUDA's {name} takes {known.count} argument{'s' * (known.count > 1)} but is called "
+            f"CUDA's {name} takes {counts} argument{'s' * (counts != '1')} but is called "
             f"with {len(arguments)}"
         )
-    made = known.function(*(math_ops.cast(value, known.dtype) for value in arguments))
-    return made if str(dtype) in ("handle", "void", "") else math_ops.cast(made, dtype)
+    given = arguments
+    if known.dtype is not None:
+        given = tuple(math_ops.cast(value, known.dtype) for value in arguments)
+    made = known.function(*given)
+    if made is None or str(dtype) in ("handle", "void", ""):
+        return made
+    return math_ops.cast(made, dtype)

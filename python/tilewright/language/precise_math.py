@@ -155,6 +155,21 @@ def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:
 
 
 @guarded_by_poison
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z with one rounding, of floats of one dtype; of other numbers as the operators do."""
+    tracer = current()
+    values = [tracer.expression(v) for v in (x, y, z)]
+    dtypes = {str(v.dtype) for v in values if hasattr(v, "dtype")}
+    dtype = dtypes.pop() if len(dtypes) == 1 else ""
+    if dtype in ("float32", "float64"):
+        return ieee_fmaf(*values)
+    if dtype not in ("float16", "bfloat16"):
+        return binary("add", binary("mul", values[0], values[1]), values[2])
+    a, b, c = (_wide(cast(v, dtype)) for v in values)
+    return cast(_sum_to_odd(a * b, c), dtype)
+
+
+@guarded_by_poison
 def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
     """x / y with a rounding mode."""
     x, y = _operands("T.ieee_fdiv", rounding_mode, x, y)
@@ -315,6 +330,7 @@ __all__ = [
     "hypot",
     "ieee_add",
     "ieee_fdiv",
+    "fma",
     "ieee_fmaf",
     "ieee_frcp",
     "ieee_frsqrt",

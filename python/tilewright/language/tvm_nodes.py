@@ -10,7 +10,7 @@ from . import math_ops
 from .loops import thread_binding
 from .math_ops import cast
 from .memory import alloc_buffer
-from .threads import sync_threads, sync_warp
+from .threads import activemask, shfl_down, shfl_sync, shfl_up, sync_threads, sync_warp
 from .tvm_forms import attr
 from .values import BufferRef, Expr, LanguageError, subscript
 from .vectors import Vector, store_at
@@ -210,9 +210,49 @@ def LetStmt(value: Any, type_annotation: object = None, *, var: object = None) -
     return cast(value, type_annotation) if type_annotation else current().expression(value)
 
 
+fabs = math_ops.abs
+
+
+@guarded_by_poison
+def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> Any:
+    """x * y / 2**(q + s) of integers of 32 bits, halves rounded up: numbers with q bits behind the
+    point are multiplied and shifted by s."""
+    wide = cast(x, "int64") * cast(y, "int64")
+    by = cast(q, "int64") + cast(s, "int64")
+    half = math_ops.shift_left(cast(1, "int64"), by - 1)
+    return cast(math_ops.shift_right(wide + half, by), "int32")
+
+
+@guarded_by_poison
+def tvm_warp_shuffle(mask: Any, value: Any, warp_id: Any, width: int, warp_size: int = 32) -> Any:
+    """As `T.shfl_sync(value, warp_id, width)`."""
+    return shfl_sync(value, warp_id, width)
+
+
+@guarded_by_poison
+def tvm_warp_shuffle_up(mask: Any, value: Any, offset: Any, width: int, warp_size: int = 32) -> Any:
+    """As `T.shfl_up(value, offset, width)`."""
+    return shfl_up(value, offset, width)
+
+
+@guarded_by_poison
+def tvm_warp_shuffle_down(
+    mask: Any, value: Any, offset: Any, width: int, warp_size: int = 32
+) -> Any:
+    """As `T.shfl_down(value, offset, width)`."""
+    return shfl_down(value, offset, width)
+
+
+def tvm_warp_activemask() -> Any:
+    """As `T.activemask()`, of 32 bits."""
+    return cast(activemask(), "uint32")
+
+
 __all__ = [
     *("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Max", "Min", "Not"),
     *("EQ", "NE", "LT", "LE", "GT", "GE", "Broadcast", "Ramp", "BufferLoad", "buffer_store"),
     *("decl_buffer", "sblock", "block", "reads", "writes", "axis", "launch_thread"),
-    *("tvm_storage_sync", "LetStmt", "IntImm", "FloatImm", "StringImm"),
+    *("tvm_storage_sync", "LetStmt", "IntImm", "FloatImm", "StringImm", "fabs"),
+    *("q_multiply_shift", "tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"),
+    "tvm_warp_activemask",
 ]
