@@ -137,6 +137,35 @@ def test_trap_03_fragments_that_are_broadcast(agree, floats):
     agree(kernel, [a, np.zeros((24, 24), np.float32)], {1: expected})
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("shared", [T.alloc_fragment, T.alloc_shared])
+def test_trap_03_iterations_that_share_elements(cpu_only, numpy_dtypes, random, dtype, shared):
+    """On a GPU a layout gives all iterations of an element to one thread, which takes them in turn."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((32, 64), dtype), B: T.Tensor((4, 8), dtype), C: T.Tensor((64,), dtype)):
+        with T.Kernel(1, threads=64):
+            largest, flat = shared((4, 8), dtype), shared((8, 8), dtype)
+            T.clear(largest)
+            T.fill(flat, 1)
+            for i, j in T.Parallel(32, 64):
+                largest[i // 8, j // 8] = T.max(largest[i // 8, j // 8], A[i, j])
+            for i in T.Parallel(64):  # each has its own: in vectors
+                flat[i // 8, i % 8] += A[0, i]
+            for i in T.Parallel(64):
+                flat[0, i % 8] += T.if_then_else(i >= 8, A[0, i], 0)
+            T.copy(largest, B)
+            for i in T.Parallel(64):
+                C[i] = flat[i // 8, i % 8]
+
+    a = random.integers(-9, 9, (32, 64)).astype(numpy_dtypes[dtype])
+    sums = a[0].reshape(8, 8) + 1
+    sums[0] += a[0].reshape(8, 8)[1:].sum(0)
+    wanted = {1: np.maximum(a.reshape(4, 8, 8, 8).max((1, 3)), 0), 2: sums.reshape(-1)}
+    outputs = [np.zeros((4, 8), a.dtype), np.zeros(64, a.dtype)]
+    cpu_only(kernel, [a, *outputs], wanted)
+
+
 # 4. Reductions
 
 

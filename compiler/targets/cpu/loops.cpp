@@ -2,6 +2,7 @@
 #include "compiler/targets/cpu/loops.h"
 
 #include "compiler/ir/memory_ops.h"
+#include "compiler/targets/cpu/carried_memory.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
@@ -66,20 +67,6 @@ void buildNest(ImplicitLocOpBuilder& builder, ArrayRef<Range> ranges, NestBody b
   body(builder, variables);
 }
 
-/// Whether a nest writes memory of a single thread that outlives an iteration, or elements that
-/// share a byte: then its iterations depend on each other, however parallel they are for threads.
-static bool carriesMemory(Operation* loop) {
-  return loop
-      ->walk([&](tile::StoreOp store) {
-        Operation* source = store.getBuffer().getDefiningOp();
-        const auto type = cast<BufferType>(store.getBuffer().getType());
-        const bool outlives = type.isPerThread() && !(source && loop->isProperAncestor(source));
-        return outlives || type.getElementBits() < 8 ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 VectorShape chooseVectors(Operation* innermost, ArrayRef<Range> ranges, const Machine& machine) {
   if (!machine.isX86 || machine.vectorBits != 256)
     return {};
@@ -111,7 +98,7 @@ VectorShape chooseVectors(Operation* innermost, ArrayRef<Range> ranges, const Ma
   return {};
 }
 
-void markParallel(Operation* innermost, VectorShape shape) {
+static void markParallel(scf::ForOp innermost, VectorShape shape) {
   if (carriesMemory(innermost))
     return;
   MLIRContext* context = innermost->getContext();
@@ -149,7 +136,7 @@ void buildParallelNest(ImplicitLocOpBuilder& builder, ArrayRef<Range> ranges, Ne
     body(inner, variables);
     if (variables.empty())
       return;
-    Operation* innermost = variables.back().getParentBlock()->getParentOp();
+    auto innermost = cast<scf::ForOp>(variables.back().getParentBlock()->getParentOp());
     markParallel(innermost, machine ? chooseVectors(innermost, ranges, *machine) : VectorShape());
   });
 }

@@ -49,7 +49,7 @@ using NestBody = llvm::function_ref<void(mlir::ImplicitLocOpBuilder&, mlir::Valu
 /// A nest of scf.for, the last range innermost; the body is built inside the innermost.
 void buildNest(mlir::ImplicitLocOpBuilder& builder, llvm::ArrayRef<Range> ranges, NestBody body);
 
-/// As buildNest, and its iterations may run in any order or at once (see markParallel), in vectors that suit `machine`.
+/// As buildNest, and its iterations may run in any order or at once (but for what carriesMemory knows), in vectors that suit `machine`.
 void buildParallelNest(mlir::ImplicitLocOpBuilder& builder, llvm::ArrayRef<Range> ranges,
                        NestBody body, const Machine* machine = nullptr);
 
@@ -65,10 +65,6 @@ struct VectorShape {
 /// become one of bfloat16 with half of the shuffles.
 VectorShape chooseVectors(mlir::Operation* innermost, llvm::ArrayRef<Range> ranges,
                           const Machine& machine);
-
-/// Marks a loop for LLVM's vectoriser, and the loads and stores inside as free of order, except
-/// where they touch memory of a single thread: iterations share that.
-void markParallel(mlir::Operation* innermost, VectorShape shape = {});
 
 /// The element of a buffer, in bounds by construction.
 mlir::Value loadElement(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,

@@ -373,3 +373,57 @@ func.func @turns_far_rows(%Q: !tile.buffer<16x268435456xf32, global> {tile.name 
   }
   return
 }
+
+// -----
+
+// Several iterations that read and write one element keep their order; where each has its own, also by quotient and
+// remainder or beside a short loop inside, they don't.
+// CHECK-LABEL: func.func @shares_elements
+// CHECK: tile.load %{{[^ ]*}} : !tile.buffer<8xf32, fragment>
+// CHECK: tile.load %{{.*}} {cpu.access_group = {{.*}}} : !tile.buffer<8x8xf32, fragment>
+// CHECK: tile.load %{{.*}} {cpu.access_group = {{.*}}} : !tile.buffer<256xf32, fragment>
+// CHECK: tile.load %{{[^ ]*}} : !tile.buffer<80xf32, fragment>
+func.func @shares_elements() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c7 = arith.constant 7 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc : !tile.buffer<8xf32, fragment>
+    %t = tile.alloc : !tile.buffer<8x8xf32, fragment>
+    %u = tile.alloc : !tile.buffer<256xf32, fragment>
+    %w = tile.alloc : !tile.buffer<80xf32, fragment>
+    tile.parallel (%i) in [64] {
+      %k = arith.shrsi %i, %c3 : index
+      %v = tile.load %s[%k] : !tile.buffer<8xf32, fragment>
+      %d = arith.addf %v, %v : f32
+      tile.store %d, %s[%k] : !tile.buffer<8xf32, fragment>
+    }
+    tile.parallel (%i) in [64] {
+      %k = arith.shrsi %i, %c3 : index
+      %r = arith.andi %i, %c7 : index
+      %v = tile.load %t[%k, %r] : !tile.buffer<8x8xf32, fragment>
+      %d = arith.addf %v, %v : f32
+      tile.store %d, %t[%k, %r] : !tile.buffer<8x8xf32, fragment>
+    }
+    tile.parallel (%i) in [64] {
+      %k = arith.muli %i, %c4 : index
+      scf.for %j = %c0 to %c4 step %c1 {
+        %p = arith.addi %k, %j : index
+        %v = tile.load %u[%p] : !tile.buffer<256xf32, fragment>
+        %d = arith.addf %v, %v : f32
+        tile.store %d, %u[%p] : !tile.buffer<256xf32, fragment>
+      }
+    }
+    tile.parallel (%i) in [64] {
+      scf.for %j = %c0 to %c4 step %c1 {
+        %p = arith.addi %i, %j : index
+        %v = tile.load %w[%p] : !tile.buffer<80xf32, fragment>
+        %d = arith.addf %v, %v : f32
+        tile.store %d, %w[%p] : !tile.buffer<80xf32, fragment>
+      }
+    }
+  }
+  return
+}
