@@ -280,18 +280,26 @@ bool ArgumentChecker::solve(std::span<const TensorView> views, std::span<int64_t
     return true;
   const uint64_t all = symbols.size() == 64 ? ~uint64_t(0) : (uint64_t(1) << symbols.size()) - 1;
   uint64_t known = 0;
-  // One pass does, unless an absent tensor forces another order.
-  for (uint64_t before = ~known; known != all && known != before;) {
-    before = known;
-    for (const Equation& equation : equations) {
-      const TensorView& view = views[equation.param];
-      // The stride of a dim of one element is arbitrary, so it gives nothing.
-      if (!view.isPresent || (equation.isStride && view.shape[equation.dim] == 1))
-        continue;
-      if (!solveOne(equation, givenValue(equation, view), symbols, known, error))
-        return false;
+  // One pass does, unless an absent tensor forces another order. The stride of a dim of one element is arbitrary: it gives
+  // a symbol only where nothing else does, and is multiplied by an index of 0 then.
+  for (bool takesArbitrary : {false, true})
+    for (uint64_t before = ~known; known != all && known != before;) {
+      before = known;
+      for (const Equation& equation : equations) {
+        const TensorView& view = views[equation.param];
+        if (!view.isPresent)
+          continue;
+        const bool isArbitrary = equation.isStride && view.shape[equation.dim] == 1;
+        int64_t given = givenValue(equation, view);
+        if (isArbitrary && (given < 0 || given > largestSymbol))
+          given = 1;
+        std::string ignored;
+        if ((!isArbitrary || takesArbitrary) &&
+            !solveOne(equation, given, symbols, known, isArbitrary ? ignored : error) &&
+            !isArbitrary)
+          return false;
+      }
     }
-  }
   if (known == all)
     return true;
   for (size_t s = 0; s < symbols.size(); ++s)

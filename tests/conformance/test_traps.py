@@ -588,6 +588,23 @@ def test_trap_12_strides_of_unit_dims(floats):
     np.testing.assert_array_equal(b, whole[1])
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_trap_12_symbols_of_strides_of_unit_dims(agree, floats, rows):
+    """A symbol that only such a stride holds takes what it is."""
+    n, stride = T.dynamic("n, stride")
+
+    @T.prim_func
+    def kernel(
+        A: T.StridedTensor((n, 4), (stride, 1), "float32"), B: T.Tensor((n, 4), "float32")
+    ):
+        with T.Kernel(n, threads=4) as row:
+            for i in T.Parallel(4):
+                B[row, i] = A[row, i]
+
+    wide = floats(rows, 9)
+    agree(kernel, [wide[:, :4], np.zeros((rows, 4), np.float32)], {1: wide[:, :4]})
+
+
 # 13. Atomics
 
 
