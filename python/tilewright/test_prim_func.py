@@ -64,6 +64,22 @@ def test_of_a_kernel_from_the_cache():
     assert calls == [5]
 
 
+def test_its_parameters_have_the_names_of_tvm():
+    @T.prim_func
+    def scaled(
+        A: T.Tensor((8,), "float16"), by: T.float32, *, count: "int32", B: T.Tensor((8,), "float16")
+    ):
+        with T.Kernel(1):
+            for i in T.Parallel(8):
+                B[i] = A[i] * by + count
+
+    function = tilewright.compile(scaled).prim_func
+    assert [param.name for param in function.params] == ["A_handle", "by", "count", "B_handle"]
+    assert [param.dtype for param in function.params] == ["handle", "float32", "int32", "handle"]
+    assert [repr(param) for param in function.buffer_map] == ["A_handle", "B_handle"]
+    assert function.buffer_map[function.params[0]].shape == (8,)
+
+
 def test_of_prim_funcs():
     made = adds_one.get_tir(4)
     assert tilewright.compile(made).prim_func is made

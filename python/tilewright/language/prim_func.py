@@ -7,6 +7,7 @@ import sys
 
 from ..capture.definition import as_defined
 from ..captured_state import CapturedState
+from .dtypes import is_dtype, to_dtype
 from .values import LanguageError
 
 TYPE_CHECKING = False
@@ -15,6 +16,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..capture.kernel import CapturedKernel
+
+
+class Parameter:
+    """A parameter of a kernel, as scripts ask TVM for it: its `name` and its `dtype`."""
+
+    def __init__(self, name: str, annotation: Any) -> None:
+        is_number = is_dtype(annotation)
+        self.dtype = str(to_dtype(annotation)) if is_number else "handle"
+        self.name = name if is_number else f"{name}_handle"
+        self.annotation = annotation
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parameter) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class PrimFunc:
@@ -50,6 +70,17 @@ class PrimFunc:
             if declares_itself(self.function):
                 return LazyCall(self).capture(compiler)
         return capture_kernel(self, compiler)
+
+    @property
+    def params(self) -> list[Parameter]:
+        """Its parameters in order, under TVM's names: `A_handle` of a tensor A."""
+        annotations = self.function.__annotations__
+        return [Parameter(name, annotations.get(name)) for name in self.capture().parameters]
+
+    @property
+    def buffer_map(self) -> dict[Parameter, Any]:
+        """What was written of each parameter that is no number."""
+        return {param: param.annotation for param in self.params if param.dtype == "handle"}
 
     def script(self) -> str:
         """The tile IR as text."""
