@@ -155,6 +155,24 @@ _WITHOUT_EFFECT = {
     "tl.ascend_tail_mask": "because what a load leaves of a tile is pad_value, also in reductions",
     "tl.ascend_scalar_store_to_dma": "because single elements go past the scalar unit's cache",
 }
+#: Keys by which a GPU's compiler is told to do what has no counterpart here. Those that turn off what
+#: there is none of (tl.disable_tma_lower, tl.disable_wgmma) have what they ask for.
+_OF_COMPILERS = frozenset(
+    [
+        *("tl.config_index_bitwidth", "tl.ptxas_register_usage_level", "tl.enable_async_copy"),
+        *("tl.enable_ptxas_verbose_output", "tl.enable_aggressive_shared_memory_merge"),
+        *("tl.disable_shared_memory_reuse", "tl.disable_thread_storage_sync"),
+        *("tl.force_let_inline", "tl.enable_lower_ldgstg", "tl.enable_lower_ldgstg_predicated"),
+        *("tl.layout_cost_model", "tl.layout_visualization_formats", "tl.dump_ir_path"),
+        *("tl.enable_reducer_plan_verbose", "tl.reducer_force_baseline"),
+        *("tl.enable_vectorize_planner_verbose", "tl.disable_prelower_semantic_check"),
+        *("tl.loop_unswitching_allow_non_trivial_else", "tl.pass_profile_threshold_ms"),
+        *("tl.if_stmt_binding_inline_replayable_binds", "tl.storage_rewrite_detect_inplace"),
+        *("tl.debug_merge_shared_memory_allocations", "tirx.disable_vectorize"),
+        *("tirx.disable_storage_rewrite", "tirx.use_async_copy", "tirx.merge_static_smem"),
+        *("tirx.enable_debug", "tirx.add_lower_pass"),
+    ]
+)
 #: The automatic passes of the Ascend target, each on or off.
 _SWITCHES = (
     "tl.ascend_auto_sync",
@@ -224,6 +242,7 @@ def check_pass_configs(pass_configs: object) -> None:
     if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 24:
         raise ValueError(f"pass config '{EXP_BITS}' is {bits!r} but must be from 1 to 24")
     known = {key.value for key in PassConfigKey} | _MORE_KEYS
+    idle: list[str] = []
     for key, value in pass_configs.items():
         name = _config_key(key)
         if name in _SWITCHES and value is not None and not _is_switch(value):
@@ -233,6 +252,11 @@ def check_pass_configs(pass_configs: object) -> None:
             remark(f"pass config {name!r} is unknown, and ignored{hint}")
         elif name in _WITHOUT_EFFECT and value:
             remark(f"pass config {name!r} has no effect here, {_WITHOUT_EFFECT[name]}")
+        elif name.replace("tir.", "tirx.") in _OF_COMPILERS and value:
+            idle.append(f"'{name}'")
+    if idle:
+        subject = "config " + idle[0] + " has" if len(idle) == 1 else f"configs {', '.join(idle)} have"
+        remark(f"pass {subject} no effect here: a GPU's compiler is told so how to work")
 
 
 def _is_switch(value: object) -> bool:
@@ -333,6 +357,8 @@ def _config_value(key: object, value: object) -> bool | int | float | str | list
         return list(value)
     if isinstance(value, (list, tuple)):
         return " ".join(str(v) for v in value)
+    if isinstance(value, dict):  # of a pass of TVM's: {"tirx.Simplify": {..}}
+        return repr(sorted(value.items(), key=repr))
     raise ValueError(f"pass config '{_config_key(key)}' has the value {value!r}")
 
 

@@ -489,11 +489,9 @@ INHERITED_KEYS = [
     getattr(tilewright.PassConfigKey, name)
     for name in (
         *("TL_SIMPLIFY", "TL_DYNAMIC_ALIGNMENT", "TL_DISABLE_DYNAMIC_TAIL_SPLIT"),
-        *("TL_DISABLE_WARP_SPECIALIZED", "TL_CONFIG_INDEX_BITWIDTH", "TL_DISABLE_TMA_LOWER"),
-        *("TL_DISABLE_SAFE_MEMORY_ACCESS", "TL_DEBUG_MERGE_SHARED_MEMORY_ALLOCATIONS"),
-        *("TIR_ENABLE_EQUIV_TERMS_IN_CSE", "TIR_DISABLE_CSE", "TIR_SIMPLIFY"),
-        *("TIR_DISABLE_STORAGE_REWRITE", "TIR_DISABLE_VECTORIZE", "TIR_USE_ASYNC_COPY"),
-        *("TIR_ENABLE_DEBUG", "TIR_MERGE_STATIC_SMEM", "TIR_ADD_LOWER_PASS", "TIR_NOALIAS"),
+        *("TL_DISABLE_WARP_SPECIALIZED", "TL_DISABLE_TMA_LOWER", "TL_DISABLE_WGMMA"),
+        *("TL_DISABLE_SAFE_MEMORY_ACCESS", "TL_DISABLE_OUT_OF_BOUND_WARNING"),
+        *("TIR_ENABLE_EQUIV_TERMS_IN_CSE", "TIR_DISABLE_CSE", "TIR_SIMPLIFY", "TIR_NOALIAS"),
     )
 ]
 
@@ -587,8 +585,18 @@ def test_fast_math_gives_other_code():
             {"compile_flags": ["-O3"], "target": "ascend"},
             "compile_flags have no effect here, whatever the target",
         ),
-        ({"pass_configs": {"tl.disable_tma_lower": True, "tir.disable_vectorize": True}}, None),
+        (
+            {"pass_configs": {"tl.disable_tma_lower": True, "tir.disable_vectorize": True}},
+            "pass config 'tir.disable_vectorize' has no effect here: a GPU's compiler is told so how "
+            "to work",
+        ),
+        (
+            {"pass_configs": {"tl.enable_async_copy": True, "tl.layout_cost_model": "io"}},
+            "pass configs 'tl.enable_async_copy', 'tl.layout_cost_model' have no effect here: a "
+            "GPU's compiler is told so how to work",
+        ),
         ({"pass_configs": dict.fromkeys(INHERITED_KEYS, True)}, None),
+        ({"pass_configs": {"tirx.Simplify": {"enable_simplify_let_inline": True}}}, None),
         ({"execution_backend": "cython"}, None),
         ({"execution_backend": "tvm_ffi"}, None),
         (
