@@ -30,11 +30,9 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/feed_gemm.h"
-#include "compiler/targets/cpu/fetch_ahead.h"
-#include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
+#include "compiler/targets/cpu/micro_kernels.h"
 #include "compiler/targets/cpu/passes.h"
-#include "compiler/targets/cpu/store_results.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -48,8 +46,6 @@ namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
-using tile::BufferRegion;
-using tile::BufferType;
 
 /// How many rows, and vectors of columns, one micro-kernel holds in registers.
 struct KernelShape {
@@ -62,42 +58,22 @@ KernelShape kernelShape(const Machine& machine) {
   return {gemmRows(machine), gemmVectors(machine)};
 }
 
-/// A matrix in memory: where it starts, and how many elements apart its rows are.
-struct Matrix {
-  Value pointer;
-  int64_t rowStride = 0;
-};
-
-class GemmLowering {
+class GemmLowering : MicroKernels {
 public:
   GemmLowering(tile::GemmOp op, const Machine& machine)
-      : op(op), builder(op.getLoc(), op), math(builder),
-        element(op.getCRegion().type().getScalarType()), shape(kernelShape(machine)),
-        lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())), machine(machine),
+      : MicroKernels(op, machine), shape(kernelShape(machine)),
+        lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
         addsLate(gemmAddsLate(machine) && !op->hasAttr(kInOrderAttr)),
-        bytesOfA(gemmBytesOfA(machine)), asksAhead(gemmAsksAhead(machine)) {
-    if (auto packed = op->getAttrOfType<IntegerAttr>(kPackedAttr)) {
-      isPacked = true;
-      group = packed.getInt();
+        bytesOfA(gemmBytesOfA(machine)) {
+    if (isPacked)
       panelVectors = gemmPanelVectors(machine, op.getCRegion().staticExtents().back() / lanes);
-    }
   }
 
   void lower() {
-    result = takeResultPlace(op);
-    nextA = takeNextTile(op, "a");
-    nextB = takeNextTile(op, "b");
+    start();
     rowSums = takeRowSums();
-    a = matrix(op.getARegion());
-    b = matrix(op.getBRegion());
-    c = matrix(op.getCRegion());
-    SmallVector<int64_t> extentsC = op.getCRegion().staticExtents();
-    SmallVector<int64_t> extentsA = op.getARegion().staticExtents();
-    rows = extentsC[extentsC.size() - 2];
-    columns = extentsC.back();
-    depth = op.getTransposeA() ? extentsA[extentsA.size() - 2] : extentsA.back();
     a.rowStride /= group;
-    depth /= group;
+    depth = products / group;
     if (rowSums)
       sumRows();
     const int64_t fed = lowerFedKernel();
@@ -108,64 +84,6 @@ public:
   }
 
 private:
-  Matrix matrix(const BufferRegion& region) {
-    const BufferType type = region.type();
-    Value offset = math.constant(0);
-    int64_t stride = 1;
-    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-      offset = math.add(offset, math.mul(math.value(region.offsets[dim]), math.constant(stride)));
-      stride *= type.getShape()[dim];
-    }
-    auto pointerType = LLVM::LLVMPointerType::get(builder.getContext());
-    Value base =
-        UnrealizedConversionCastOp::create(builder, pointerType, region.buffer).getResult(0);
-    Value start = elementPointer(base, offset, type.getScalarType());
-    return {start, type.getShape().back()};
-  }
-
-  Value elementPointer(Value base, Value index, Type type = {}) {
-    Value wide = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
-    return LLVM::GEPOp::create(builder, base.getType(), type ? type : element, base,
-                               ValueRange(wide), LLVM::GEPNoWrapFlags::inbounds);
-  }
-
-  /// `base` plus a constant number of elements.
-  Value constantPointer(Value base, int64_t index) {
-    return LLVM::GEPOp::create(builder, base.getType(), element, base,
-                               ArrayRef<LLVM::GEPArg>(int32_t(index)),
-                               LLVM::GEPNoWrapFlags::inbounds);
-  }
-
-  unsigned elementBytes() const {
-    return element.getIntOrFloatBitWidth() / 8;
-  }
-
-  /// Runs `body` for every tile of `count` in steps of `step`, as a loop if there are several, and
-  /// for what is left. `evenly`: a small rest makes two tiles of equal size with the last whole one,
-  /// since few accumulators do not hide the latency of an instruction.
-  void forTiles(int64_t count, int64_t step, bool evenly,
-                llvm::function_ref<void(Value, int64_t)> body) {
-    int64_t whole = count / step, rest = count % step, halfRest = 0;
-    if (evenly && whole > 0 && rest > 0 && rest < step / 2) {
-      --whole;
-      halfRest = (step + rest) / 2;
-      rest += step - halfRest;
-    }
-    if (whole == 1) {
-      body(math.constant(0), step);
-    } else if (whole > 1) {
-      auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(whole * step),
-                                     math.constant(step));
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      body(loop.getInductionVar(), step);
-    }
-    if (rest)
-      body(math.constant(whole * step), rest);
-    if (halfRest)
-      body(math.constant(whole * step + rest), halfRest);
-  }
-
   /// So many rows of a stay in the second-level cache.
   int64_t rowsAtOnce() const {
     const int64_t rowBytes = depth * elementBytes();
@@ -318,13 +236,13 @@ private:
 
   /// `count` rows from `row` on, and the columns of `widths` from `column` on.
   void microKernel(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
-    Value target =
-        elementPointer(c.pointer, math.add(math.mul(row, math.constant(c.rowStride)), column));
+    const int64_t width = llvm::sum_of(widths);
+    Value target = sumPointer(row, column);
     SmallVector<Value> sums = firstSums(target, row, count, widths);
     const int64_t rowStep = op.getTransposeA() ? 1 : a.rowStride;
     const int64_t depthStep = op.getTransposeA() ? a.rowStride : 1;
-    fetchNext(row, count, column, widths);
-    askForResult(row, count, column, widths);
+    fetchNext(row, count, column, width);
+    askForResult(row, count, column, width);
     Value aStart = elementPointer(a.pointer, math.mul(row, math.constant(rowStep)));
     Value bStart = columnsOfB(column);
     if (feeding)
@@ -430,57 +348,8 @@ private:
     return starts;
   }
 
-  /// Into the first-level cache.
-  void askFor(Value pointer) {
-    LLVM::Prefetch::create(builder, pointer, /*rw=*/0, /*hint=*/3, /*cache=*/1);
-  }
-
   Value loadSum(Value pointer, int64_t width) {
     return LLVM::LoadOp::create(builder, vectorType(width), pointer, elementBytes());
-  }
-
-  /// Where the result of an element goes.
-  Value resultPointer(Value row, Value column) {
-    if (!result)
-      return {};
-    const int64_t bytes = result.element.getIntOrFloatBitWidth() / 8;
-    return bytePointer(result.address, math.add(math.mul(row, result.rowBytes),
-                                                math.mul(column, math.constant(bytes))));
-  }
-
-  Value bytePointer(Value base, Value bytes) {
-    return elementPointer(base, bytes, builder.getI8Type());
-  }
-
-  /// Runs `body` for whether `condition` (i1) holds, on both sides of a branch if that isn't known. Null: it doesn't.
-  void either(Value condition, llvm::function_ref<void(bool)> body) {
-    std::optional<int64_t> known = condition ? getConstantIntValue(condition) : 0;
-    if (known)
-      return body(*known != 0);
-    auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(builder);
-    for (bool holds : {true, false}) {
-      builder.setInsertionPointToStart(holds ? branch.thenBlock() : branch.elseBlock());
-      body(holds);
-    }
-  }
-
-  /// The lines that the last sums go to, to be written.
-  void askForResult(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
-    if (!asksAhead)
-      return;
-    either(result.isLast, [&](bool isLast) {
-      if (!isLast)
-        return;
-      const int64_t bytes = llvm::sum_of(widths) * result.element.getIntOrFloatBitWidth() / 8;
-      Value start = resultPointer(row, column);
-      for (int64_t r = 0; r < count; ++r)
-        for (int64_t line = 0; line < bytes; line += kLineBytes) {
-          Value place = math.add(math.mul(result.rowBytes, math.constant(r)), math.constant(line));
-          LLVM::Prefetch::create(builder, bytePointer(start, place), /*rw=*/1, /*hint=*/3,
-                                 /*cache=*/1);
-        }
-    });
   }
 
   /// To c, or the last ones to where the result goes. Sums that begin at 0 though c counts are added to it, unless
@@ -530,49 +399,6 @@ private:
     return arith::AddIOp::create(builder, x, y);
   }
 
-  /// Asks for this micro-kernel's share of the next tiles: of its rows of a the part that its columns are of
-  /// all columns, and of its columns of b the rows that its rows are of all rows.
-  void fetchNext(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
-    const int64_t products = depth * group;
-    if (nextA && op.getARegion().type().isGlobal()) {
-      fetchNextRun(row, count, column, llvm::sum_of(widths));
-    } else if (nextA) {
-      Value bytes = math.mul(column, math.constant(products * nextA.elementBytes));
-      Value part = builder.createOrFold<arith::DivUIOp>(bytes, math.constant(columns));
-      const int64_t share = products * nextA.elementBytes * llvm::sum_of(widths) / columns;
-      for (int64_t r = 0; r < count; ++r) {
-        Value here = math.mul(math.add(row, math.constant(r)), nextA.rowBytes);
-        for (int64_t line = 0; line < std::max<int64_t>(share, 1); line += kLineBytes)
-          prefetch(builder, nextA.address, math.add(here, math.add(part, math.constant(line))));
-      }
-    }
-    if (nextB) {
-      Value first = builder.createOrFold<arith::DivUIOp>(math.mul(row, math.constant(products)),
-                                                         math.constant(rows));
-      Value start = math.mul(column, math.constant(nextB.elementBytes));
-      const int64_t bytes = llvm::sum_of(widths) * nextB.elementBytes;
-      for (int64_t r = 0; r < int64_t(llvm::divideCeil(products * count, rows)); ++r) {
-        Value here = math.mul(math.add(first, math.constant(r)), nextB.rowBytes);
-        for (int64_t line = 0; line < bytes; line += kLineBytes)
-          prefetch(builder, nextB.address, math.add(here, math.add(start, math.constant(line))));
-      }
-    }
-  }
-
-  /// The same of an a that is read in place, which is one run of memory: of this turn's part of it the part that the
-  /// micro-kernel's rows and columns are of all. Into the first-level cache, and so the second: on a Zen 4 requests
-  /// for the second one alone gain little here.
-  void fetchNextRun(Value row, int64_t count, Value column, int64_t width) {
-    const int64_t bytes = llvm::divideCeil(depth * group * nextA.elementBytes, nextA.turns);
-    const int64_t ofColumn = count * bytes / columns;
-    Value start =
-        math.add(math.mul(row, math.constant(bytes)), math.mul(column, math.constant(ofColumn)));
-    if (nextA.turn)
-      start = math.add(start, math.mul(nextA.turn, math.constant(rows * bytes)));
-    for (int64_t line = 0; line < std::max<int64_t>(width * ofColumn, 1); line += kLineBytes)
-      prefetch(builder, nextA.address, math.add(start, math.constant(line)), CacheLevel::First);
-  }
-
   /// One k: all products of a column of a and a row of b, added to `sums`.
   SmallVector<Value> step(Value aHere, int64_t rowStep, ValueRange right, int64_t count,
                           ValueRange sums) {
@@ -598,31 +424,20 @@ private:
     }
   }
 
-  tile::GemmOp op;
-  ImplicitLocOpBuilder builder;
-  IndexMath math;
-  Type element;
   KernelShape shape;
   int64_t lanes;
-  /// b is in panels of `lanes` columns; it and a hold groups of so many elements, which count as one
-  /// of 32 bits.
-  bool isPacked = false;
-  int64_t group = 1, panelVectors = 1;
+  /// Vectors side by side in a panel of b.
+  int64_t panelVectors = 1;
   /// Where b is greater by 128: what the products are then too much, per row, and less than 0.
   Value rowSums;
-  const Machine& machine;
   /// The loop that computes b; null where b is read.
   scf::ForOp feeding;
   /// The sums begin at 0, and c is added in the end.
   bool addsLate;
   /// See gemmBytesOfA.
   int64_t bytesOfA;
-  /// A micro-kernel asks for the c of the rows after its own.
-  bool asksAhead;
-  Matrix a, b, c;
-  NextTile nextA, nextB;
-  ResultPlace result;
-  int64_t rows = 0, columns = 0, depth = 0;
+  /// Of a and b, in groups.
+  int64_t depth = 0;
 };
 
 struct LowerGemm : MachinePass<LowerGemm> {
