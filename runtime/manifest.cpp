@@ -40,6 +40,14 @@ public:
     return least;
   }
 
+  /// False when it is missing.
+  bool flag(const Json& object, const char* key) {
+    auto found = object.find(key);
+    if (found != object.end() && !found->is_boolean())
+      fail(key, "must be true or false");
+    return found != object.end() && found->is_boolean() && found->get<bool>();
+  }
+
   /// An array, or an empty one when it is missing or null.
   Json list(const Json& object, const char* key) {
     auto found = object.find(key);
@@ -237,6 +245,7 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
     manifest.launches = readLaunches(reader, root);
   if (root.contains("cores_per_block"))
     manifest.coresPerBlock = reader.integer(root, "cores_per_block", 1, 2);
+  manifest.usesTiles = reader.flag(root, "tiles");
   for (const Json& symbol : reader.list(root, "symbols")) {
     if (symbol.is_string())
       manifest.symbols.push_back(symbol.get<std::string>());

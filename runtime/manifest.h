@@ -82,6 +82,7 @@ struct Manifest {
   int64_t workspaceBytes = 0;          // of global memory, per call
   std::vector<LaunchSpec> launches{1}; // at least one; they run in this order
   int64_t coresPerBlock = 1;           // that a launch on an NPU asks for
+  bool usesTiles = false;              // the code needs the tile registers of AMX
   std::vector<DeviceAssertion> asserts;
   std::vector<int32_t> outIdx; // numbers of parameters in the order asked for, none negative
 

@@ -36,6 +36,18 @@ TEST(Manifest, ReadsAllFields) {
   EXPECT_TRUE(param.shape[2].isProduct);
   EXPECT_EQ(param.strides->size(), 3u);
   EXPECT_EQ(manifest->asserts[0].line, 3);
+  EXPECT_FALSE(manifest->usesTiles);
+}
+
+TEST(Manifest, ReadsThatTilesAreNeeded) {
+  std::string error;
+  auto manifest =
+      Manifest::parse(R"({"format": 1, "name": "k", "target": "cpu", "tiles": true})", error);
+  ASSERT_TRUE(manifest) << error;
+  EXPECT_TRUE(manifest->usesTiles);
+  EXPECT_FALSE(
+      Manifest::parse(R"({"format": 1, "name": "k", "target": "cpu", "tiles": 1})", error));
+  EXPECT_EQ(error, "manifest: 'tiles' must be true or false");
 }
 
 /// As TileLang-Ascend counts, where the number of a scalar can mean nothing else.

@@ -120,6 +120,7 @@ nb::list paramList(const KernelObject& kernel) {
 NB_MODULE(_runtime, m) {
   using namespace tilewright::bindings;
   using namespace tilewright::runtime;
+  using tilewright::mayUseTiles;
   // Kernels that daemon threads hold at exit are no leak that a user could mend.
   nb::set_leak_warnings(false);
   m.doc() = "Loads and calls compiled kernels; knows nothing of the compiler.";
@@ -142,6 +143,10 @@ NB_MODULE(_runtime, m) {
     return sha256({static_cast<const char*>(bytes.data()), bytes.size()});
   });
   m.def("sha256_file", &sha256OfFile, "path"_a);
+  m.def("refusal_of_tiles", [] {
+    std::string reason;
+    return mayUseTiles(reason) ? std::nullopt : std::optional(reason);
+  });
   m.def("set_num_threads", &setThreadCount, "count"_a);
   m.def("get_num_threads", &threadCount);
   m.def("measure_peaks", [] {

@@ -34,6 +34,9 @@ class Kernel:
 
 def sha256(bytes: bytes, /) -> str: ...
 def sha256_file(path: str) -> str | None: ...
+def refusal_of_tiles() -> str | None:
+    """Asks the system for the tile registers of AMX; why this process doesn't get them, or None."""
+
 def set_num_threads(count: int) -> None:
     """Threads per launch, with the caller's; 0: as many as this process may use cores."""
 

@@ -278,14 +278,15 @@ def source_text(code: CodeType) -> str:
 
 
 def _cpu() -> str:
-    """What "native" depends on: the first processor of this machine."""
+    """What "native" depends on: the first processor, and whether we get its tiles."""
     try:
         with open("/proc/cpuinfo", "rb") as file:  # noqa: PTH123
             block = file.read(8192).partition(b"\n\n")[0]
     except OSError:
         return repr(os.uname())
     keep = (b"model", b"vendor", b"flags", b"cpu family", b"CPU ", b"Features")
-    return repr([line for line in block.splitlines() if line.startswith(keep)])
+    lines = [line for line in block.splitlines() if line.startswith(keep)]
+    return repr([lines, _runtime.refusal_of_tiles()])
 
 
 def build_stamp() -> str:

@@ -92,6 +92,13 @@ void leaveBlocks(TwLaunch* launch) {
   siglongjmp(out->frame, 1);
 }
 
+/// What a kernel's code does at its end: a thread with configured tiles costs more to switch to.
+static void releaseTiles() {
+#if defined(__x86_64__)
+  asm volatile(".byte 0xc4, 0xe2, 0x78, 0x49, 0xc0"); // tilerelease
+#endif
+}
+
 // Between sigsetjmp and the kernel's code there is no frame with a destructor, and nothing local
 // changes.
 bool callBlocks(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots,
@@ -114,6 +121,8 @@ bool callBlocks(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* 
     if (launch.device_error == 0)
       return true;
   }
+  if (kernel.manifest().usesTiles)
+    releaseTiles();
   launch.stop = 1;
   if (out.signal != 0) {
     result.end = LaunchEnd::Fault;

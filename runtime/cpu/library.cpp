@@ -34,6 +34,15 @@ bool isForOtherProcessors(const char* path) {
 
 } // namespace
 
+std::string refusalOfTiles(const Manifest& manifest, TileRequest ask) {
+  std::string reason;
+  if (!manifest.usesTiles || mayUseTiles(reason, ask))
+    return "";
+  return manifest.name + ": compiled for '" + manifest.cpu +
+         "' with AMX, whose tile registers this process doesn't get: " + reason +
+         "; compile it for the CPU 'cooperlake' or 'avx512', which have none";
+}
+
 CpuKernel::~CpuKernel() {
   if (handle)
     dlclose(handle);
@@ -46,6 +55,8 @@ bool CpuKernel::open(const char* path, std::string& error) {
     error = spec.name + ": made for target '" + spec.target + "' but 'cpu' was expected";
     return false;
   }
+  if (error = refusalOfTiles(spec); !error.empty())
+    return false;
   handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* reason = dlerror();

@@ -2,6 +2,7 @@
 /// A kernel library in this process: the functions of include/tilewright/kernel_abi.h.
 #pragma once
 
+#include "compiler/base/tile_registers.h"
 #include "runtime/manifest.h"
 #include "tilewright/kernel_abi.h"
 
@@ -12,6 +13,9 @@
 #include <vector>
 
 namespace tilewright::runtime {
+
+/// Asks the system for tile registers where a kernel needs them. Why it can't be loaded, in one sentence; empty: it can.
+std::string refusalOfTiles(const Manifest& manifest, TileRequest ask = askForTiles);
 
 /// One launch of a kernel.
 struct CpuLaunch {
