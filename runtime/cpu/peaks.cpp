@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/peaks.h"
 
+#include "compiler/base/tile_registers.h"
 #include "runtime/cpu/launch.h"
 
 #include <tbb/parallel_for.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -69,6 +71,34 @@ using Burst = double (*)();
   return 8.0 * 16 * chains * turns;
 }
 
+/// What ldtilecfg reads: eight tiles of 16 rows of 64 bytes.
+struct TileShapes {
+  uint8_t palette = 1, unused[15] = {};
+  uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+// Of each instruction, 16 x 16 sums of 16 groups' products. Zeros: numbers would cost some of the clock.
+#define TILE_BURST(multiply, groupSize)                                                            \
+  const TileShapes shapes;                                                                         \
+  _tile_loadconfig(&shapes);                                                                       \
+  for (int turn = 0; turn < turns; ++turn) {                                                       \
+    multiply(0, 4, 6);                                                                             \
+    multiply(1, 4, 7);                                                                             \
+    multiply(2, 5, 6);                                                                             \
+    multiply(3, 5, 7);                                                                             \
+  }                                                                                                \
+  _tile_release();                                                                                 \
+  return 4.0 * turns * 2 * 16 * 16 * 16 * (groupSize);
+
+[[gnu::target("amx-tile,amx-bf16")]] double burstBfloat16Tiles() {
+  TILE_BURST(_tile_dpbf16ps, 2)
+}
+
+[[gnu::target("amx-tile,amx-int8")]] double burstByteTiles() {
+  TILE_BURST(_tile_dpbssd, 4)
+}
+
 [[gnu::target("avx2,fma")]] double burst256() {
   __m256 sums[chains];
   for (__m256& sum : sums)
@@ -113,6 +143,8 @@ Burst float32Burst() {
 
 Burst bfloat16Burst() {
 #if defined(__x86_64__)
+  if (std::string reason; __builtin_cpu_supports("amx-bf16") && mayUseTiles(reason))
+    return burstBfloat16Tiles;
   if (__builtin_cpu_supports("avx512bf16"))
     return burstBfloat16;
 #endif
@@ -121,6 +153,8 @@ Burst bfloat16Burst() {
 
 Burst byteBurst() {
 #if defined(__x86_64__)
+  if (std::string reason; __builtin_cpu_supports("amx-int8") && mayUseTiles(reason))
+    return burstByteTiles;
   if (__builtin_cpu_supports("avx512vnni"))
     return burstBytes;
 #endif
