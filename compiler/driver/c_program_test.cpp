@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel's library and header, used from a C program of 20 lines: no runtime, no MLIR, no Python.
 #include "compiler/driver/compiled_kernel.h"
+#include "compiler/driver/gemm_text.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -104,6 +105,29 @@ int main(void) {
   return y[0] == 7 ? 0 : 4; /* a failed assertion ends it before the second launch */
 })";
 
+/// A product of bfloat16, in tiles of AMX where the machine has them; with SMALL the system may refuse those.
+const char* const gemmProgram = R"(
+#define _GNU_SOURCE
+#include "kernel.h"
+#include <signal.h>
+static uint16_t a[64 * 64], b[64 * 64];
+static float c[64 * 64];
+int main(void) {
+#ifdef SMALL
+  static char memory[8192];
+  stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+  if (sigaltstack(&stack, 0) != 0)
+    return 100;
+#endif
+  for (int i = 0; i < 64 * 64; ++i) /* 1, and the rows' numbers modulo 2 */
+    a[i] = 0x3f80, b[i] = i / 64 % 2 ? 0x3f80 : 0;
+  const int code = gemm(a, b, c, 0.5f);
+  for (int i = 0; code == 0 && i < 64 * 64; ++i)
+    if (c[i] != 16)
+      return 101;
+  return code;
+})";
+
 class CProgramTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -163,6 +187,25 @@ TEST_F(CProgramTest, RunsOneLaunchAfterTheOther) {
               0);
     EXPECT_EQ(shell("./program"), 0) << options;
   }
+}
+
+TEST_F(CProgramTest, MultipliesAsTheMachineDoes) {
+  const std::string text = gemmText({64, 64, 64}, {32, 32, 32}, "bf16", "f32");
+  makeLibrary("native", text.c_str(), gemmProgram);
+  ASSERT_EQ(shell(TILEWRIGHT_C_COMPILER " -Wall -Werror -std=c11 main.c ./libkernel.so -o program"),
+            0);
+  EXPECT_EQ(shell("./program"), 0);
+}
+
+TEST_F(CProgramTest, SaysThatTilesAreRefused) {
+  if (!canRun("avx512"))
+    GTEST_SKIP() << "this machine has no avx512, which the code before begins with";
+  const std::string text = gemmText({64, 64, 64}, {32, 32, 32}, "bf16", "f32");
+  makeLibrary("sapphirerapids", text.c_str(), gemmProgram);
+  ASSERT_EQ(shell(TILEWRIGHT_C_COMPILER
+                  " -DSMALL -Wall -Werror -std=c11 main.c ./libkernel.so -o program"),
+            0);
+  EXPECT_EQ(shell("./program"), 4);
 }
 
 TEST_F(CProgramTest, HeaderTellsElementsAndInputs) {

@@ -68,7 +68,10 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
 std::string hostCpu() {
   std::string problem;
   std::optional<cpu::Machine> machine = cpu::findMachine("native", problem);
-  return machine ? machine->name + " " + std::string(machine->level()) : "";
+  if (!machine)
+    return "";
+  return machine->name + " " + std::string(machine->level()) +
+         (machine->hasBf16Tiles ? " amx" : "");
 }
 
 } // namespace tilewright

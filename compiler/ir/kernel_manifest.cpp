@@ -244,7 +244,7 @@ bool waitsForBlocks(Operation* launch) {
 }
 
 std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, int64_t scratchBytes,
-                         int64_t workspaceBytes, int64_t coresPerBlock) {
+                         int64_t workspaceBytes, int64_t coresPerBlock, bool usesTiles) {
   json::Array parameters, symbols, unread;
   for (const KernelArgument& argument : kernelArguments(kernel)) {
     if (argument.kind == KernelArgument::Symbol && !argument.used)
@@ -266,6 +266,8 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"cores_per_block", coresPerBlock},
                         {"launches", launchesToJson(kernel)},
                         {"asserts", assertsToJson(kernel)}};
+  if (usesTiles)
+    manifest["tiles"] = true;
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << json::Value(std::move(manifest));

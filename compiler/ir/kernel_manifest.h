@@ -14,9 +14,9 @@ bool waitsForBlocks(mlir::Operation* launch);
 
 /// The manifest of docs/kernel-abi.md for the kernel before any pass ran, but for `scratchBytes`,
 /// which planning gave, `workspaceBytes` of global memory and, on an NPU, the cores that a launch
-/// asks for per block.
+/// asks for per block. `usesTiles`: on a CPU, its code needs the tile registers of AMX.
 std::string makeManifest(mlir::func::FuncOp kernel, llvm::StringRef target, llvm::StringRef cpu,
                          int64_t scratchBytes, int64_t workspaceBytes = 0,
-                         int64_t coresPerBlock = 1);
+                         int64_t coresPerBlock = 1, bool usesTiles = false);
 
 } // namespace tilewright::tile

@@ -16,6 +16,14 @@ inline constexpr llvm::StringLiteral kWorkspaceBytesAttr = "cpu.workspace_bytes"
 /// On tile.gemm: b is in panels, so many of its rows interleaved in 32 bits (i64;
 /// pack_gemm_operands.cpp).
 inline constexpr llvm::StringLiteral kPackedAttr = "cpu.packed";
+/// On a tile.gemm whose b is packed: tiles of AMX multiply it (gemm_tiles.h). On tile.launch, and later on what is made
+/// of it and on its module: it has such a gemm, so its tiles are configured.
+inline constexpr llvm::StringLiteral kTilesAttr = "cpu.tiles";
+/// On the ldtilecfg before a gemm, which has no address yet: rows of its tiles of a and c, groups in a row of a
+/// (array of i64).
+inline constexpr llvm::StringLiteral kTileShapeAttr = "cpu.tile_shape";
+/// On a cast before such a gemm: where it copies parts of a to (gemm_tiles.h).
+inline constexpr llvm::StringLiteral kStageAttr = "cpu.stage";
 /// On a tile.gemm of floats narrower than float32: each sum goes on from c, product after product along k, so that the
 /// numbers are those of an NPU to the bit.
 inline constexpr llvm::StringLiteral kInOrderAttr = "cpu.in_order";

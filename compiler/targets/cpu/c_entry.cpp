@@ -16,15 +16,14 @@ using namespace llvm;
 using tile::KernelArgument;
 
 /// Results of the entry.
-constexpr int noMemory = 1, assertFailed = 2, needsRuntime = 3;
+constexpr int noMemory = 1, assertFailed = 2, needsRuntime = 3, noTiles = 4;
 
 class EntryBuilder {
 public:
-  EntryBuilder(Module& module, StringRef name, int64_t scratchBytes, int64_t workspaceBytes,
-               ArrayRef<bool> isCooperative)
-      : module(module), name(name), scratchBytes(scratchBytes), workspaceBytes(workspaceBytes),
-        isCooperative(isCooperative), builder(module.getContext()), pointer(builder.getPtrTy()),
-        wide(builder.getInt64Ty()), narrow(builder.getInt32Ty()) {}
+  EntryBuilder(Module& module, StringRef name, const EntryNeeds& needs)
+      : module(module), name(name), needs(needs), isCooperative(needs.isCooperative),
+        builder(module.getContext()), pointer(builder.getPtrTy()), wide(builder.getInt64Ty()),
+        narrow(builder.getInt32Ty()) {}
 
   void build(ArrayRef<KernelArgument> arguments) {
     Function* entry = startFunction(cEntryName(name), narrow, parameterTypes(arguments), false);
@@ -40,7 +39,9 @@ public:
     for (size_t number = 0; number < isCooperative.size(); ++number)
       if (isCooperative[number])
         returnUnlessAlone(entry, countBlocks(number, slots, launch), launch);
-    Value* workspace = workspaceBytes > 0 ? makeWorkspace(entry, launch) : nullptr;
+    if (needs.tiles)
+      returnIf(entry, builder.CreateIsNotNull(askForTiles()), noTiles);
+    Value* workspace = needs.workspaceBytes > 0 ? makeWorkspace(entry, launch) : nullptr;
     // What a part of the grid needs: slots, launch, and a flag that memory ran out.
     Value* context = builder.CreateAlloca(wide, builder.getInt64(3), "context");
     builder.CreateStore(slots, at(context, 0));
@@ -156,6 +157,16 @@ private:
     goOn(entry, builder.CreateNot(condition), fail);
   }
 
+  /// As compiler/base/tile_registers.h does; not 0: refused.
+  Value* askForTiles() {
+    constexpr uint64_t archPrctl = 158, requestPermission = 0x1023, tileData = 18;
+    auto ask =
+        module.getOrInsertFunction("syscall", FunctionType::get(wide, {wide}, /*isVarArg=*/true));
+    return builder.CreateCall(ask,
+                              {builder.getInt64(archPrctl), builder.getInt64(requestPermission),
+                               builder.getInt64(tileData)});
+  }
+
   /// One block may wait for all blocks: TwLaunch::sync_grid does nothing.
   void returnUnlessAlone(Function* entry, Value* count, Value* launch) {
     returnIf(entry, builder.CreateICmpSGT(count, builder.getInt64(1)), needsRuntime);
@@ -174,7 +185,7 @@ private:
   /// TwLaunch::workspace.
   Value* makeWorkspace(Function* entry, Value* launch) {
     Value* memory =
-        builder.CreateCall(allocateFunction(), {builder.getInt64(uint64_t(workspaceBytes))});
+        builder.CreateCall(allocateFunction(), {builder.getInt64(uint64_t(needs.workspaceBytes))});
     returnIf(entry, builder.CreateIsNull(memory), noMemory);
     builder.CreateStore(memory, at(launch, offsetof(TwLaunch, workspace)));
     return memory;
@@ -219,8 +230,8 @@ private:
     Function* function =
         startFunction(nameOf("_part", number), builder.getVoidTy(), {pointer, wide, wide}, true);
     Value* context = function->getArg(0);
-    Value* memory =
-        builder.CreateCall(allocateFunction(), {builder.getInt64(uint64_t(scratchBytes) + 64)});
+    Value* memory = builder.CreateCall(allocateFunction(),
+                                       {builder.getInt64(uint64_t(needs.scratchBytes) + 64)});
     BasicBlock* run = BasicBlock::Create(module.getContext(), "run", function);
     BasicBlock* fail = BasicBlock::Create(module.getContext(), "fail", function);
     builder.CreateCondBr(builder.CreateIsNull(memory), fail, run);
@@ -242,7 +253,7 @@ private:
 
   Module& module;
   StringRef name;
-  int64_t scratchBytes, workspaceBytes;
+  EntryNeeds needs;
   ArrayRef<bool> isCooperative; // of each launch
   IRBuilder<> builder;
   Type *pointer, *wide, *narrow;
@@ -251,8 +262,8 @@ private:
 } // namespace
 
 void addCEntry(Module& module, StringRef name, ArrayRef<KernelArgument> arguments,
-               int64_t scratchBytes, int64_t workspaceBytes, ArrayRef<bool> isCooperative) {
-  EntryBuilder(module, name, scratchBytes, workspaceBytes, isCooperative).build(arguments);
+               const EntryNeeds& needs) {
+  EntryBuilder(module, name, needs).build(arguments);
 }
 
 } // namespace tilewright::cpu

@@ -78,8 +78,9 @@ std::string makeHeader(func::FuncOp kernel) {
          " * are the int64_t parameters at the end, in their order.\n" +
          notes +
          " * Returns 0, 1 if there is no memory for the on-chip buffers, 2 if a device_assert "
-         "failed, or 3 if several blocks\n"
-         " * would wait for each other. Runs all blocks in the calling thread, or hands them to "
+         "failed, 3 if several blocks\n"
+         " * would wait for each other, or 4 if the system refuses tile registers. Runs all blocks "
+         "in the calling thread, or hands them to "
          "tilewright_parallel_for where the program "
          "defines it. */\n"
          "#ifndef " +

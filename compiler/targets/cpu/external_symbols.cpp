@@ -16,8 +16,9 @@ namespace {
 /// From the C library, or given by the caller (`tilewright_parallel_for` is weak, see
 /// docs/cpu-target.md).
 constexpr llvm::StringLiteral fromC[] = {
-    "memcpy", "memmove", "memset",   "malloc",
-    "free",   "printf",  "snprintf", "tilewright_parallel_for",
+    "memcpy",   "memmove", "memset",
+    "malloc",   "free",    "printf",
+    "snprintf", "syscall", "tilewright_parallel_for",
 };
 
 /// Functions of one argument in libmvec since glibc 2.35, in double and float.

@@ -289,6 +289,9 @@ private:
     auto type =
         LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer});
     LLVM::CallOp::create(builder, type, ValueRange{target, launch});
+    if (function->hasAttr(kTilesAttr)) // it may return, see c_entry.cpp
+      LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.x86.tilerelease"),
+                                    ValueRange());
     func::ReturnOp::create(builder);
     return leave;
   }

@@ -131,6 +131,20 @@ exit:
   EXPECT_EQ(undefinedSymbols(object), std::vector<std::string>{"_ZGVdN8v_tanhf"});
 }
 
+TEST(Machine, KnowsTiles) {
+  std::string problem;
+  for (const char* name : {"sapphirerapids", "graniterapids"}) {
+    EXPECT_TRUE(findMachine(name, problem)->hasBf16Tiles) << name;
+    EXPECT_TRUE(findMachine(name, problem)->hasByteTiles) << name;
+  }
+  for (const char* name : {"cooperlake", "znver5", "avx512", "avx2", "neon"}) {
+    EXPECT_FALSE(findMachine(name, problem)->hasBf16Tiles) << name;
+    EXPECT_FALSE(findMachine(name, problem)->hasByteTiles) << name;
+  }
+  EXPECT_TRUE(findMachine("cooperlake", problem)->hasBf16Dot);
+  EXPECT_TRUE(findMachine("cooperlake", problem)->hasByteDot);
+}
+
 TEST(Machine, KnowsLevelsAndRefusesOldCpus) {
   std::string problem;
   EXPECT_EQ(findMachine("avx2", problem)->level(), "avx2");

@@ -24,12 +24,15 @@
 ///
 /// The last sums go straight to the result where store_results.cpp says so.
 ///
+/// Where it is marked {cpu.tiles}, AMX multiplies: gemm_tiles.h.
+///
 /// The accumulators stay in registers through the loop over k. Columns that fill no whole vector
 /// get a vector of just their number of lanes. It stands before the buffers become pointers, and
 /// casts them itself.
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/feed_gemm.h"
+#include "compiler/targets/cpu/gemm_tiles.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/micro_kernels.h"
 #include "compiler/targets/cpu/passes.h"
@@ -452,7 +455,12 @@ struct LowerGemm : MachinePass<LowerGemm> {
   }
 
   void runOnOperation() override {
-    getOperation().walk([&](tile::GemmOp op) { GemmLowering(op, machine).lower(); });
+    getOperation().walk([&](tile::GemmOp op) {
+      if (op->hasAttr(kTilesAttr))
+        lowerToTiles(op, machine);
+      else
+        GemmLowering(op, machine).lower();
+    });
   }
 };
 

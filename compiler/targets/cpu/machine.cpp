@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/machine.h"
 
+#include "compiler/base/tile_registers.h"
+
 #include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -52,10 +54,13 @@ void initializeTargets() {
 }
 
 std::string hostFeatures() {
-  std::string features;
-  for (const auto& [name, enabled] : llvm::sys::getHostCPUFeatures()) {
+  std::string features, reason;
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  const bool hasTiles = host.lookup("amx-tile") && mayUseTiles(reason);
+  for (const auto& [name, enabled] : host) {
+    const bool isThere = enabled && (hasTiles || !name.starts_with("amx"));
     features += features.empty() ? "" : ",";
-    features += (enabled ? "+" : "-") + name.str();
+    features += (isThere ? "+" : "-") + name.str();
   }
   return features;
 }
@@ -94,6 +99,10 @@ bool readFeatures(Machine& machine, std::string& problem) {
     machine.vectorRegisters = 32;
     machine.hasBf16Dot = info->checkFeatures("+avx512bf16");
     machine.hasByteDot = info->checkFeatures("+avx512vnni");
+    // Panels for tiles are packed by vpermb.
+    const bool hasTiles = info->checkFeatures("+amx-tile,+avx512vbmi");
+    machine.hasBf16Tiles = hasTiles && info->checkFeatures("+amx-bf16,+avx512bf16");
+    machine.hasByteTiles = hasTiles && info->checkFeatures("+amx-int8");
   }
   return true;
 }

@@ -29,6 +29,9 @@ struct Machine {
   bool hasBf16Dot = false;
   /// `vpdpbusd`: four products of bytes per lane and instruction.
   bool hasByteDot = false;
+  /// `tdpbf16ps` and `tdpbssd`: products of tiles of 16 rows, which AMX has eight registers for.
+  bool hasBf16Tiles = false;
+  bool hasByteTiles = false;
   bool isX86 = false;
 
   /// "avx512", "avx2" or "neon".
@@ -53,7 +56,7 @@ int64_t gemmBytesOfA(const Machine& machine);
 
 /// The machine of a name: "native", "avx2", "avx512", "neon", or a CPU as LLVM names it for this
 /// host's architecture. If there is none, or if it lacks what emitted code needs, gives nothing and
-/// a sentence in `problem`.
+/// a sentence in `problem`. A native one has tiles only where the system gives them to this process, which asks for them.
 std::optional<Machine> findMachine(std::string_view name, std::string& problem);
 
 /// LLVM's view of the machine, for position-independent code at full optimisation.

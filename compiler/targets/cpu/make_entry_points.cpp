@@ -14,12 +14,17 @@
 /// The second launch becomes @f_grid_1 and @f_blocks_1. Each function gets what its launch needs of what
 /// stands before it.
 ///
+/// A launch whose gemms use tiles (gemm_tiles.h) configures them before its blocks and releases them behind.
+///
 /// From here on a buffer is a pointer, its dims and its strides, held together by a cast until
 /// LowerBuffers. It stands after the tile operations are loops, so that the launch's body is moved
 /// once.
+#include "compiler/base/libm_functions.h"
 #include "compiler/ir/kernel_arguments.h"
+#include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/gemm_tiles.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
 #include "compiler/targets/cpu/stream_stores.h"
@@ -31,6 +36,7 @@
 #include <mlir/Transforms/RegionUtils.h>
 
 #include <algorithm>
+#include <map>
 
 namespace tilewright::cpu {
 namespace {
@@ -55,6 +61,8 @@ public:
     for (StringRef name : {kScratchBytesAttr, kWorkspaceBytesAttr})
       if (Attribute bytes = kernel->getAttr(name))
         kernel->getParentOp()->setAttr(name, bytes);
+    if (!configurations.empty())
+      kernel->getParentOp()->setAttr(kTilesAttr, builder.getUnitAttr());
     kernel.erase();
   }
 
@@ -204,6 +212,11 @@ private:
     func::FuncOp function =
         startFunction("_blocks", {pointer, pointer, wide, wide, pointer}, neededByBlocks());
     function->setAttr(kBlocksAttr, builder.getUnitAttr());
+    const bool onTiles = launch->hasAttr(kTilesAttr);
+    if (onTiles) {
+      function->setAttr(kTilesAttr, builder.getUnitAttr());
+      configureTiles(kTileRows, kTileColumns);
+    }
     SmallVector<Value> extents = gridExtents();
     Value begin =
         arith::IndexCastOp::create(builder, builder.getIndexType(), function.getArgument(2));
@@ -224,10 +237,63 @@ private:
       for (Operation& op : launch.getBodyBlock()->without_terminator())
         builder.clone(op, mapping);
     }
+    if (onTiles) {
+      completeTiles(function);
+      LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.x86.tilerelease"),
+                                    ValueRange());
+    }
     if (streams()) // what went past the caches is there when the launch ends
       LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.x86.sse.sfence"),
                                     ValueRange());
     func::ReturnOp::create(builder);
+  }
+
+  /// From here on this thread's tiles have these shapes (gemm_tiles.h).
+  void configureTiles(int64_t rows, int64_t groups) {
+    Value address =
+        LLVM::AddressOfOp::create(builder, pointer, configuration(rows, groups).getSymName());
+    LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.x86.ldtilecfg"), address);
+  }
+
+  /// The constant that ldtilecfg reads.
+  LLVM::GlobalOp configuration(int64_t rows, int64_t groups) {
+    LLVM::GlobalOp& known = configurations[{rows, groups}];
+    if (known)
+      return known;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(kernel->getParentOfType<ModuleOp>().getBody());
+    const SmallVector<int8_t> bytes = tileConfiguration(rows, groups);
+    auto shape = RankedTensorType::get({int64_t(bytes.size())}, builder.getI8Type());
+    const std::string name =
+        (kernel.getName() + "_tiles_" + Twine(rows) + "_" + Twine(groups)).str();
+    known = LLVM::GlobalOp::create(
+        builder, LLVM::LLVMArrayType::get(builder.getI8Type(), unsigned(bytes.size())),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name,
+        DenseElementsAttr::get(shape, ArrayRef(bytes)), /*alignment=*/64);
+    return known;
+  }
+
+  /// Whether code of others runs there, as Python's that prints: it may use tiles, too.
+  static bool callsOthers(Operation* op) {
+    auto call = dyn_cast<tile::CallOp>(op);
+    return isa<tile::PrintOp>(op) || (call && !findLibmFunction(call.getCallee()));
+  }
+
+  /// Gives configurations inside of a launch their addresses, and repeats the launch's where others may have had theirs.
+  void completeTiles(func::FuncOp function) {
+    OpBuilder::InsertionGuard guard(builder);
+    SmallVector<Operation*> ops;
+    function.walk([&](Operation* op) {
+      if (op->hasAttr(kTileShapeAttr) || callsOthers(op))
+        ops.push_back(op);
+    });
+    for (Operation* op : ops) {
+      builder.setInsertionPointAfter(op);
+      auto shape = op->getAttrOfType<DenseI64ArrayAttr>(kTileShapeAttr);
+      configureTiles(shape ? shape[0] : kTileRows, shape ? shape[1] : kTileColumns);
+      if (shape)
+        op->erase();
+    }
   }
 
   bool streams() {
@@ -248,6 +314,7 @@ private:
   Type pointer;
   tile::LaunchOp launch; // the one whose functions are being made
   std::string suffix;    // of their names
+  std::map<std::pair<int64_t, int64_t>, LLVM::GlobalOp> configurations; // by rows and groups
   IRMapping mapping;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: tilewright-opt %s --cpu-make-entry-points | FileCheck %s
+// RUN: tilewright-opt %s --cpu-make-entry-points --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @scale_grid(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
 // CHECK: %[[N:.*]] = arith.index_cast
@@ -59,6 +59,34 @@ func.func @two(%A: !tile.buffer<?xf32, global> {tile.name = "A", tile.shape = af
   tile.launch (%bx) in (%half) threads(32) {
     %value = tile.load %space[%bx] : !tile.buffer<64xf32, global>
     tile.store %value, %A[%bx] : !tile.buffer<?xf32, global>
+  }
+  return
+}
+
+// -----
+
+// A launch with tiles configures them, also behind what others may run in it, and releases them in the end.
+// CHECK: module attributes {{.*}}cpu.tiles
+// CHECK-DAG: llvm.mlir.global internal constant @tiles_tiles_16_16(dense<{{.*}}> : tensor<64xi8>) {{.*}}alignment = 64 : i64
+// CHECK-DAG: llvm.mlir.global internal constant @tiles_tiles_5_16(
+// CHECK-LABEL: func.func @tiles_blocks
+// CHECK-SAME: cpu.tiles
+// CHECK: %[[WHOLE:.*]] = llvm.mlir.addressof @tiles_tiles_16_16
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"(%[[WHOLE]])
+// CHECK: tile.for
+// CHECK: %[[REST:.*]] = llvm.mlir.addressof @tiles_tiles_5_16
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"(%[[REST]])
+// CHECK: tile.print
+// CHECK: llvm.mlir.addressof @tiles_tiles_16_16
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK: llvm.call_intrinsic "llvm.x86.tilerelease"
+// CHECK-NEXT: return
+func.func @tiles() attributes {tile.kernel, cpu.scratch_bytes = 64 : i64} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) attributes {cpu.tiles} {
+    %nowhere = llvm.mlir.zero : !llvm.ptr
+    llvm.call_intrinsic "llvm.x86.ldtilecfg"(%nowhere) {cpu.tile_shape = array<i64: 5, 16>} : (!llvm.ptr) -> ()
+    tile.print "b" %b : index
   }
   return
 }

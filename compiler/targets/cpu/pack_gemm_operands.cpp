@@ -34,6 +34,7 @@
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/gemm_sources.h"
+#include "compiler/targets/cpu/gemm_tiles.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
@@ -146,10 +147,13 @@ public:
       clearFirst(clear);
       clear = {};
     }
-    group = groupSize();
+    group = groupOnTiles();
+    onTiles = group > 1;
+    if (!onTiles)
+      group = groupSize();
     bool transposeA = op.getTransposeA();
     BufferRegion a = packA(transposeA);
-    isShifted = group == 4 && a.type().getElementType().isSignedInteger(8);
+    isShifted = group == 4 && !onTiles && a.type().getElementType().isSignedInteger(8);
     const bool packed = isPacked();
     BufferRegion b = packed ? packB() : rowMajorB();
     BufferRegion accumulator = c;
@@ -159,10 +163,14 @@ public:
     announceNext(packed);
     if (isShifted)
       makeRowSums();
+    if (onTiles)
+      makeStageOfTiles(a);
     auto result = tile::GemmOp::create(builder, a, b, accumulator, transposeA,
                                        /*transposeB=*/false, clear, op.getClearAccum());
     if (packed)
       result->setAttr(kPackedAttr, builder.getI64IntegerAttr(group));
+    if (onTiles)
+      result->setAttr(kTilesAttr, builder.getUnitAttr());
     if (inOrder && gemmAddsLate(machine))
       result->setAttr(kInOrderAttr, builder.getUnitAttr());
     if (needsStage(c))
@@ -210,10 +218,24 @@ private:
   }
   /// Of a panel of b.
   int64_t panelColumns() {
-    return gemmPanelVectors(machine, columns() / lanes) * lanes;
+    return onTiles ? tilePanelColumns(columns())
+                   : gemmPanelVectors(machine, columns() / lanes) * lanes;
   }
   int64_t depth() {
     return matrixShape(op.getBRegion())[op.getTransposeB()];
+  }
+
+  /// How many elements side by side along k AMX multiplies as one; 1: it doesn't.
+  int64_t groupOnTiles() {
+    Type a = op.getARegion().type().getElementType(), b = op.getBRegion().type().getElementType();
+    int64_t count = 1;
+    if (machine.hasBf16Tiles && a.isBF16() && b.isBF16() && element.isF32())
+      count = 2;
+    else if (machine.hasByteTiles && isInt8(a) && isInt8(b) && element.isSignedInteger(32))
+      count = 4;
+    const bool fits =
+        columns() % lanes == 0 && depth() % count == 0 && tileDepth(depth() / count) > 0;
+    return fits ? count : 1;
   }
 
   /// How many products one lane of the machine's instruction for these elements adds up.
@@ -267,14 +289,30 @@ private:
       transpose = false;
       return a;
     }
-    if (from.runOfA && !transpose && gemmRowsStaySpread(machine, rowBytes(a))) {
-      replaced.insert(from.runOfA);
-      return from.runOfA.getSourceRegion();
+    tile::CopyOp copy =
+        from.runOfA && gemmRowsStaySpread(machine, rowBytes(a)) ? from.runOfA : tile::CopyOp();
+    if (onTiles) // each line of a row is read once for each tile: nothing is to stay
+      copy = from.runOfA ? from.runOfA : bringsRows(from.a) ? from.a : tile::CopyOp();
+    if (copy && !transpose) {
+      replaced.insert(copy);
+      return copy.getSourceRegion();
     }
     if (a.type().isGlobal() || transpose)
       a = stageIn(a, transpose, a.type().getElementType());
     transpose = false;
     return a;
+  }
+
+  /// Whether what a copy of a matrix brings lies as it is in rows of a dense tensor of known size, all of it inside.
+  bool bringsRows(tile::CopyOp copy) const {
+    if (!maySkip(copy) || !copy.getSourceInBounds() ||
+        llvm::is_contained(*copy.getSourceInBounds(), false))
+      return false;
+    const BufferRegion source = copy.getSourceRegion();
+    const SmallVector<int64_t> extents = source.staticExtents();
+    return isDenseTensor(source.buffer) && !ShapedType::isDynamicShape(source.type().getShape()) &&
+           ArrayRef(extents).take_back(2) ==
+               ArrayRef(copy.getTargetRegion().staticExtents()).take_back(2);
   }
 
   static int64_t rowBytes(const BufferRegion& region) {
@@ -287,6 +325,19 @@ private:
     Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
     UnrealizedConversionCastOp::create(builder, pointer, sums)
         ->setAttr(kRowSumsAttr, builder.getUnitAttr());
+  }
+
+  /// A place for parts of a, if micro-kernels copy them.
+  void makeStageOfTiles(const BufferRegion& a) {
+    const int64_t rows = matrixShape(op.getCRegion())[0];
+    if (!tilesAreCopied(rows, columns(), depth() / group, rowBytes(a)))
+      return;
+    Value stage = newStage({2 * kTileRows, kTileStepsOfPart * kTileColumns},
+                           builder.getIntegerType(32, /*isSigned=*/true))
+                      .buffer;
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    UnrealizedConversionCastOp::create(builder, pointer, stage)
+        ->setAttr(kStageAttr, builder.getUnitAttr());
   }
 
   /// `lanes` (i32 or vectors of them) of b as they are packed.
@@ -379,6 +430,8 @@ private:
   /// b as [K, N]: a row of it goes to one row of every panel.
   void packRows(const BufferRegion& b, Value panels) {
     const MatrixSource source = sourceOf(from.b ? from.b : from.earlierB, b);
+    if (onTiles && source.isReadableInVectors())
+      return packRowsOfPanels(source, panels);
     if (group > 1 && columns() % (lanes * group) == 0 && source.isReadableInVectors())
       return packWholeVectors(source, panels);
     const int64_t width = panelColumns();
@@ -396,6 +449,57 @@ private:
                              }));
       storeElement(builder, value, panels, {at[1], at[0], at[2]});
     });
+  }
+
+  /// For tiles: a panel's part of `group` rows, one after the other in a register, put in turns by one permutation.
+  void packRowsOfPanels(const MatrixSource& source, Value panels) {
+    // Of a line of a row, so many vectors; of which a panel has so many.
+    const int64_t inPanel = panelColumns() / lanes;
+    const int64_t atOnce = columns() % (lanes * group) == 0 ? group : inPanel;
+    IndexMath math(builder);
+    const Range ranges[] = {{math.constant(0), math.constant(depth() / group)},
+                            {math.constant(0), math.constant(columns() / (lanes * atOnce))}};
+    buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange at) {
+      IndexMath innerMath(inner);
+      Value row = innerMath.mul(at[0], innerMath.constant(group));
+      Value first = innerMath.mul(at[1], innerMath.constant(atOnce * lanes));
+      Value firstPanel = innerMath.mul(at[1], innerMath.constant(atOnce / inPanel));
+      for (int64_t number = 0; number < atOnce; ++number) {
+        Value column = innerMath.add(first, innerMath.constant(number * lanes));
+        SmallVector<Value> parts;
+        for (int64_t below = 0; below < group; ++below) {
+          Value here = innerMath.add(row, innerMath.constant(below));
+          parts.push_back(source.loadVector(inner, here, column, lanes));
+          if (number == 0 && source.region.type().isGlobal())
+            source.fetch(inner, innerMath.add(here, innerMath.constant(kRowsFetchedAhead)), column);
+        }
+        Value panel = innerMath.add(firstPanel, innerMath.constant(number / inPanel));
+        storeVector(inner, inTurns(inner, parts), panels,
+                    {panel, at[0], innerMath.constant(number % inPanel * lanes)});
+      }
+    });
+  }
+
+  /// Lanes of 32 bits, each an element of every one of `parts`, which are `lanes` small integers.
+  Value inTurns(ImplicitLocOpBuilder& inner, SmallVector<Value> parts) const {
+    const int64_t bytes = 4 / group, partBytes = lanes * bytes;
+    auto together = [&](Value low, Value high, ArrayRef<int64_t> order) -> Value {
+      return vector::ShuffleOp::create(inner, low, high, order);
+    };
+    for (Value& part : parts)
+      part =
+          vector::BitCastOp::create(inner, VectorType::get({partBytes}, inner.getI8Type()), part);
+    if (group == 4) {
+      const SmallVector<int64_t> oneByOne = llvm::to_vector(llvm::seq<int64_t>(0, 2 * partBytes));
+      parts = {together(parts[0], parts[1], oneByOne), together(parts[2], parts[3], oneByOne)};
+    }
+    SmallVector<int64_t> order;
+    for (int64_t byte = 0; byte < 4 * lanes; ++byte) {
+      const int64_t lane = byte / 4, part = byte / bytes % group;
+      order.push_back(part * partBytes + lane * bytes + byte % bytes);
+    }
+    return vector::BitCastOp::create(inner, VectorType::get({lanes}, inner.getI32Type()),
+                                     together(parts[0], parts[1], order));
   }
 
   /// As many columns at once as fill `group` panels: the rows' elements in turns, then pairs of them.
@@ -503,6 +607,8 @@ private:
   const Machine& machine;
   Type element;
   int64_t lanes, group = 1;
+  /// AMX multiplies.
+  bool onTiles = false;
   /// Bytes of b are packed plus 128.
   bool isShifted = false;
   /// Nothing reads the targets of these any more.

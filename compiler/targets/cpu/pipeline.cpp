@@ -214,8 +214,10 @@ bool compileModule(ModuleOp original, Session& session) {
   const auto scratch = (*module)->getAttrOfType<IntegerAttr>(kScratchBytesAttr).getInt();
   auto workspaceAttr = (*module)->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);
   const int64_t workspace = workspaceAttr ? workspaceAttr.getInt() : 0;
-  session.manifest = tile::makeManifest(*(*described).getOps<func::FuncOp>().begin(), "cpu",
-                                        session.machine.name, scratch, workspace);
+  const bool usesTiles = (*module)->hasAttr(kTilesAttr);
+  session.manifest =
+      tile::makeManifest(*(*described).getOps<func::FuncOp>().begin(), "cpu", session.machine.name,
+                         scratch, workspace, /*coresPerBlock=*/1, usesTiles);
   session.header = makeHeader(kernel);
 
   llvm::LLVMContext context;
@@ -229,7 +231,8 @@ bool compileModule(ModuleOp original, Session& session) {
   SmallVector<bool> isCooperative;
   for (auto launch : kernel.getOps<tile::LaunchOp>())
     isCooperative.push_back(tile::waitsForBlocks(launch));
-  addCEntry(*code, name, tile::kernelArguments(kernel), scratch, workspace, isCooperative);
+  addCEntry(*code, name, tile::kernelArguments(kernel),
+            {scratch, workspace, usesTiles, isCooperative});
   prepareModule(*code, *target, session);
   if (isCancelled(session))
     return false;

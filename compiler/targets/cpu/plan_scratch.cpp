@@ -105,7 +105,8 @@ private:
 
   /// Extends `life` by one use.
   void touch(Lifetime& life, Operation* user) {
-    if (user->hasAttr(kRowSumsAttr)) // it speaks of the gemm behind it
+    if (user->hasAttr(kRowSumsAttr) || user->hasAttr(kStageAttr) ||
+        user->hasAttr(kResultAttr)) // it speaks of the gemm behind it
       while (!isa<tile::GemmOp>(user))
         user = user->getNextNode();
     Span span = spans.lookup(user);

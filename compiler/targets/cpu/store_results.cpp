@@ -20,6 +20,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
+#include "compiler/targets/cpu/gemm_tiles.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
 #include "compiler/targets/cpu/vectors.h"
@@ -154,7 +155,10 @@ public:
       apart = areApart(what.gemm.getA(), early(target.buffer));
     keepForOtherCases();
     builder.setInsertionPoint(what.gemm);
-    const SmallVector<Value> values = {address, bytes, mayStore()};
+    SmallVector<Value> values = {address, bytes, mayStore()};
+    if (what.gemm->hasAttr(kTilesAttr) &&
+        target.type().getElementType() != what.gemm.getCRegion().type().getElementType())
+      values.push_back(makeStage());
     auto note = UnrealizedConversionCastOp::create(builder, ValueRange(values).getTypes(), values);
     note->setAttr(kResultAttr, TypeAttr::get(target.type().getScalarType()));
   }
@@ -188,6 +192,13 @@ private:
         LLVM::PtrToIntOp::create(builder, builder.getI64Type(), addressOf(builder, tensor, start));
     first = arith::IndexCastOp::create(builder, builder.getIndexType(), first);
     return {first, math.add(first, size)};
+  }
+
+  /// A place for the sums of one micro-kernel.
+  Value makeStage() {
+    auto type = tile::BufferType::get({kTilesOfSums, kTileRows, kTileColumns}, builder.getF32Type(),
+                                      tile::MemorySpace::Shared);
+    return tile::AllocOp::create(builder, type, StringAttr(), IntegerAttr());
   }
 
   Value areApart(Value x, Value y) {
@@ -276,6 +287,8 @@ ResultPlace takeResultPlace(tile::GemmOp gemm) {
     return {};
   ResultPlace place{note->getOperand(0), note->getOperand(1), note->getOperand(2),
                     element.getValue()};
+  if (note->getNumOperands() > 3)
+    place.stage = note->getOperand(3);
   note->erase();
   return place;
 }

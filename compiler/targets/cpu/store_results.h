@@ -10,10 +10,12 @@
 namespace tilewright::cpu {
 
 /// A matrix in global memory: its first element, bytes from row to row, its elements' type, and whether (i1) the sums
-/// of this turn are the last ones, which go there and nowhere else.
+/// of this turn are the last ones, which go there and nowhere else. Where those are in tiles and become others, `stage`
+/// is a buffer on chip for those of a micro-kernel.
 struct ResultPlace {
   mlir::Value address, rowBytes, isLast;
   mlir::Type element;
+  mlir::Value stage = {};
   explicit operator bool() const {
     return bool(address);
   }
