@@ -29,7 +29,8 @@
 /// elements with their last variable, and targets that the nest doesn't touch. It stands before PlanScratch: what the
 /// nest reads for the last time may not share bytes with what the reduction writes.
 ///
-/// The maximum of a row of bfloat16 that is only widened is taken of its bits, as whole numbers.
+/// The maximum of a row of bfloat16 that is only widened is taken of its bits, as whole numbers. With fast math, what a
+/// nest rounds to bfloat16 beside what is reduced is rounded by the machine's own instruction.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -71,8 +72,8 @@ bool isPlain(Value buffer) {
 /// A nest and the reduction behind it, and what of the nest's body becomes vectors.
 class RowNest : public VectorNest {
 public:
-  RowNest(tile::ParallelOp nest, tile::ReduceOp reduce, const Machine& machine)
-      : VectorNest(nest, machine), reduce(reduce), machine(machine),
+  RowNest(tile::ParallelOp nest, tile::ReduceOp reduce, const Machine& machine, bool roundsNatively)
+      : VectorNest(nest, machine), reduce(reduce), machine(machine), roundsNatively(roundsNatively),
         hasFewRegisters(machine.isX86 && machine.vectorRegisters < 32),
         hasManyRegisters(machine.isX86 && machine.vectorRegisters == 32),
         source(reduce.getSourceRegion()), target(reduce.getTargetRegion()) {}
@@ -127,12 +128,13 @@ public:
   std::optional<VectorBody> body() {
     if (isByColumns())
       return VectorBody::make(*this, columns(), /*byPairs=*/false);
-    return VectorBody::make(*this, lanesOfRow(), goesByPairs(lanesOfRow()));
+    return VectorBody::make(*this, lanesOfRow(), goesByPairs(lanesOfRow()),
+                            roundsNatively && lanesOfRow() % (2 * lanes) == 0);
   }
 
   tile::ReduceOp reduce;
   const Machine& machine;
-  bool hasFewRegisters, hasManyRegisters;
+  bool roundsNatively, hasFewRegisters, hasManyRegisters;
   BufferRegion source, target;
   /// Writes what is reduced.
   tile::StoreOp stored;
@@ -143,7 +145,7 @@ private:
     auto next = dyn_cast_or_null<tile::ReduceOp>(reader->getNextNode());
     if (!next)
       return false;
-    RowNest other(reader, next, machine);
+    RowNest other(reader, next, machine, roundsNatively);
     return other.isByColumns() && other.fits();
   }
 
@@ -547,7 +549,10 @@ private:
 
 struct FuseReductions : MachinePass<FuseReductions> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseReductions)
-  using MachinePass::MachinePass;
+  FuseReductions(const Machine& machine, bool isFast) : MachinePass(machine) {
+    fast = isFast;
+  }
+  FuseReductions(const FuseReductions& other) : MachinePass(other) {}
   static constexpr llvm::StringLiteral kArgument = "cpu-fuse-reductions";
   static constexpr llvm::StringLiteral kDescription =
       "reduce the rows that a nest computes while they are in registers";
@@ -563,7 +568,7 @@ struct FuseReductions : MachinePass<FuseReductions> {
       auto nest = dyn_cast_or_null<tile::ParallelOp>(reduce->getPrevNode());
       if (!nest)
         continue;
-      RowNest rows(nest, reduce, machine);
+      RowNest rows(nest, reduce, machine, fast && machine.hasBf16Dot);
       if (!rows.fits())
         continue;
       rows.keepApart();
@@ -576,12 +581,14 @@ struct FuseReductions : MachinePass<FuseReductions> {
         Emitter(rows, *body).emit();
     }
   }
+
+  Option<bool> fast{*this, "fast", llvm::cl::desc("subnormal numbers round to bfloat16 as 0")};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createFuseReductions(const Machine& machine) {
-  return std::make_unique<FuseReductions>(machine);
+std::unique_ptr<Pass> createFuseReductions(const Machine& machine, bool fast) {
+  return std::make_unique<FuseReductions>(machine, fast);
 }
 
 } // namespace tilewright::cpu

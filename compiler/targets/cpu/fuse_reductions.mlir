@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-fuse-reductions=cpu=avx2 --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --cpu-fuse-reductions --split-input-file | FileCheck %s --check-prefix=WIDE
+// RUN: tilewright-opt %s "--cpu-fuse-reductions=fast cpu=znver4" --split-input-file | FileCheck %s --check-prefix=FAST
 
 // What a row needs once stands before the row's loop; four of the machine's vectors go at once, into one of sums.
 // CHECK-LABEL: func.func @rows
@@ -429,6 +430,39 @@ func.func @feeds() attributes {tile.kernel} {
       tile.store %n, %c[%i, %j] in_bounds : !tile.buffer<64x32xf32, fragment>
     }
     tile.gemm %v : !tile.buffer<64x64xf32, shared>, %y : !tile.buffer<64x32xf32, fragment> into %c : !tile.buffer<64x32xf32, fragment> {transpose_a}
+  }
+  return
+}
+
+// -----
+
+// Weights of attention: summed as float32, which nobody else reads, and stored as bfloat16. With fast math the machine rounds.
+// FAST-LABEL: func.func @rounded_beside
+// FAST: %[[E:.*]] = math.exp2 %{{.*}} : vector<64xf32>
+// FAST: arith.addf %{{.*}}, %[[E]] : vector<64xf32>
+// FAST-NOT: vector<64xf32>, !llvm.ptr
+// FAST-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// FAST: llvm.store %{{.*}} : vector<64xi16>
+// FAST: vector.reduction <add>
+// WIDE-LABEL: func.func @rounded_beside
+// WIDE-NOT: cvtne2ps2bf16
+// WIDE: arith.truncf %{{.*}} : vector<64xf32> to vector<64xbf16>
+// CHECK-LABEL: func.func @rounded_beside
+func.func @rounded_beside() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<32x128xf32, fragment>
+    %p = tile.alloc : !tile.buffer<32x128xf32, fragment>
+    %w = tile.alloc : !tile.buffer<32x128xbf16, fragment>
+    %s = tile.alloc : !tile.buffer<32xf32, fragment>
+    tile.parallel (%i, %j) in [32, 128] {
+      %a = tile.load %x[%i, %j] in_bounds : !tile.buffer<32x128xf32, fragment>
+      %e = math.exp2 %a : f32
+      tile.store %e, %p[%i, %j] in_bounds : !tile.buffer<32x128xf32, fragment>
+      %t = arith.truncf %e : f32 to bf16
+      tile.store %t, %w[%i, %j] in_bounds : !tile.buffer<32x128xbf16, fragment>
+    }
+    tile.reduce sum %p : !tile.buffer<32x128xf32, fragment> dim 1 into %s : !tile.buffer<32xf32, fragment> clear
   }
   return
 }

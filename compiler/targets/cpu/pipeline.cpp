@@ -45,7 +45,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createPackGemmOperands(machine));
   passes.push_back(createStoreResults());
   passes.push_back(createReadInPlace(machine));
-  passes.push_back(createFuseReductions(machine));
+  passes.push_back(createFuseReductions(machine, fastMath));
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));
   passes.push_back(createFetchNextBlock());
