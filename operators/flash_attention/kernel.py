@@ -14,8 +14,8 @@ import tilewright.language as T
 
 FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
 
-#: By so many powers of two weights may be larger than 1 before what is there is scaled down: by
-#: columns, where a strip of queries has one branch for that.
+#: By so many powers of two weights may be larger than 1 before what is there is scaled down, which
+#: a block of queries or a strip has one branch for.
 TOLERATED = 8
 
 
@@ -26,10 +26,10 @@ def flash_attention(
     float32, by columns; 0: by rows. blocks: block_m queries and block_n keys at a time."""
     if strip:
         return attention_by_columns(heads, length, dim, dtype, causal, strip, **blocks)
-    return attention_by_rows(heads, length, dim, dtype, causal, **blocks)
+    by_rows = of_bfloat16_by_rows if dtype == "bfloat16" else of_floats_by_rows
+    return by_rows(heads, length, dim, dtype, causal, **blocks)
 
 
-@tilewright.jit(out_idx=[3], pass_configs=FAST)
 def attention_by_rows(
     heads: int, length: int, dim: int, dtype: str, causal: bool, block_m=128, block_n=64
 ):
@@ -49,14 +49,16 @@ def attention_by_rows(
             k = T.alloc_shared((block_n, dim), dtype)
             v = T.alloc_shared((block_n, dim), dtype)
             score = T.alloc_fragment((block_m, block_n), "float32")
-            # What is float32 already is multiplied where it is.
-            weight = score if dtype == "float32" else T.alloc_fragment((block_m, block_n), dtype)
+            # Summed as they are computed: only their rounded form is in memory.
+            power = T.alloc_fragment((block_m, block_n), "float32")
+            weight = T.alloc_fragment((block_m, block_n), dtype)
             out = T.alloc_fragment((block_m, dim), "float32")
             largest = T.alloc_fragment((block_m,), "float32")
-            before = T.alloc_fragment((block_m,), "float32")
+            now = T.alloc_fragment((block_m,), "float32")
             factor = T.alloc_fragment((block_m,), "float32")
             added = T.alloc_fragment((block_m,), "float32")
             total = T.alloc_fragment((block_m,), "float32")
+            rise = T.alloc_fragment((1,), "float32")
             T.copy(Q[head, bx * block_m : (bx + 1) * block_m, :], q)
             T.fill(out, 0)
             T.fill(total, 0)
@@ -80,25 +82,39 @@ def attention_by_rows(
                         score[i, j] = T.if_then_else(
                             step * block_n + j < length, score[i, j], -T.infinity("float32")
                         )
-                T.copy(largest, before)
-                T.reduce_max(score, largest, dim=1, clear=False)
+                T.reduce_max(score, now, dim=1)
                 for i in T.Parallel(block_m):
-                    factor[i] = T.exp2(before[i] * scale - largest[i] * scale)
+                    now[i] *= scale
+                    factor[i] = now[i] - largest[i]
+                T.reduce_max(factor, rise)
+                # Or not a number, of a query that sees none.
+                if not rise[0] <= TOLERATED:
+                    for i in T.Parallel(block_m):
+                        now[i] = T.max(now[i], largest[i])
+                        factor[i] = T.exp2(largest[i] - now[i])
+                        largest[i] = now[i]
+                        total[i] *= factor[i]
+                    for i, j in T.Parallel(block_m, dim):
+                        out[i, j] *= factor[i]
                 for i, j in T.Parallel(block_m, block_n):
-                    score[i, j] = T.exp2(score[i, j] * scale - largest[i] * scale)
-                T.reduce_sum(score, added, dim=1)
+                    x = T.exp2(score[i, j] * scale - largest[i])
+                    power[i, j] = x
+                    weight[i, j] = x
+                T.reduce_sum(power, added, dim=1)
                 for i in T.Parallel(block_m):
-                    total[i] = total[i] * factor[i] + added[i]
-                for i, j in T.Parallel(block_m, dim):
-                    out[i, j] *= factor[i]
-                if dtype != "float32":
-                    T.copy(score, weight)
+                    total[i] += added[i]
                 T.gemm(weight, v, out)
             for i, j in T.Parallel(block_m, dim):
                 out[i, j] /= total[i]
             T.copy(out, Out[head, bx * block_m : (bx + 1) * block_m, :])
 
     return attention_kernel
+
+
+of_floats_by_rows = tilewright.jit(out_idx=[3], pass_configs=FAST)(attention_by_rows)
+of_bfloat16_by_rows = tilewright.jit(out_idx=[3], pass_configs={**FAST, "tilewright.exp_bits": 13})(
+    attention_by_rows
+)
 
 
 @tilewright.jit(out_idx=[3], pass_configs=FAST)
