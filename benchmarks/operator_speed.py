@@ -81,6 +81,33 @@ def kernel(operator: str, **options: Any) -> Any:  # noqa: ANN401 - any kernel
     return getattr(module, operator)(**options)
 
 
+def on_tiles(dtype: str) -> bool:
+    """Whether AMX multiplies this type here."""
+    from tilewright import _compiler
+
+    return dtype in ("bfloat16", "int8") and _compiler.host_cpu().endswith("amx")
+
+
+def blocks_on_tiles(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, int]:
+    """The tile of B takes half of a second-level cache of 2 MB: of whole depth where that leaves
+    512 columns, else 2 KB deep; and meets 32 rows of A at a time, which stay in the first level by
+    parts. For few rows of A it takes a quarter, and B is read in long runs, which the machine sees
+    coming without our asking. Else nothing."""
+    width = 2 if dtype == "bfloat16" else 1
+    most = n // threads
+    if m <= 128:
+        form = {"block_m": m, "block_n": min(most, 1024), "block_k": 512 // width, "num_stages": 1}
+        fits = m % 16 == 0 and n % form["block_n"] == 0 and k % form["block_k"] == 0
+        return form if fits else {}
+    if width * k * 512 <= 1 << 20:
+        form = {"block_m": 32, "block_n": min(most, max(512, (512 << 10) // (width * k)))}
+    else:
+        form = {"block_m": 32, "block_n": min(most, 512), "block_k": 2048 // width}
+    rows = min(m, 4096)
+    fits = m % rows == 0 and rows % 32 == 0 and k % form.get("block_k", 1) == 0
+    return {"rows": rows, **form} if fits and n % form["block_n"] == 0 else {}
+
+
 def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, int]:
     """Blocks of many rows of A, two or more for each thread, where AVX-512 gains by them: of whole
     depth where 256 columns of B fill a quarter to half of a second-level cache of 1 MB, in a type
@@ -88,6 +115,8 @@ def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, i
     """
     from tilewright import _compiler
 
+    if on_tiles(dtype):
+        return blocks_on_tiles(m, n, k, dtype, threads)
     if "avx512" not in _compiler.host_cpu() or m < 1024 or m % 128:
         return {}
     width = {"bfloat16": 2, "int8": 1}.get(dtype, 4)
@@ -145,9 +174,12 @@ def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
 
 def attention_form(dtype: str, causal: bool) -> dict[str, int]:
     """By columns where products of tiles have no instruction: but for bfloat16 on AVX-512, which
-    multiplies pairs (docs/cpu-speed.md)."""
+    multiplies pairs, and AMX (docs/cpu-speed.md). With AMX packing K and V counts: many queries
+    share it."""
     from tilewright import _compiler
 
+    if on_tiles(dtype):
+        return {"block_m": 256 if causal else 512, "block_n": 256}
     keys = 64 if causal else 128
     cpu = _compiler.host_cpu()
     if not (dtype == "float32" if "avx512" in cpu else "avx2" in cpu):
