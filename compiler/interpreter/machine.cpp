@@ -311,8 +311,7 @@ bool Machine::needsOthers(const Agent& agent, mlir::Operation& op) const {
     return true;
   if (auto alloc = llvm::dyn_cast<tile::AllocOp>(op))
     return !alloc.getType().isPerThread();
-  mlir::Value target = tile::tileTarget(&op);
-  return target && !llvm::cast<tile::BufferType>(target.getType()).isPerThread();
+  return tile::tileTarget(&op) && !tile::isOfSingleThread(&op);
 }
 
 void Machine::enter(Agent& agent, mlir::Operation& owner, mlir::Block& block) {

@@ -27,6 +27,17 @@ Value tilewright::tile::tileTarget(Operation* op) {
   return {};
 }
 
+bool tilewright::tile::isOfSingleThread(Operation* op) {
+  const Value target = tileTarget(op);
+  if (!target)
+    return false;
+  auto copy = dyn_cast<CopyOp>(op);
+  const auto type = cast<BufferType>(target.getType());
+  return type.isPerThread() ||
+         (copy && cast<BufferType>(copy.getSource().getType()).isPerThread() &&
+          (type.isGlobal() || type.getSpace() == MemorySpace::Shared));
+}
+
 Type tilewright::tile::accumulationType(Type source, Type target) {
   const bool isRealToWhole = isa<FloatType>(source) && !isa<FloatType>(target);
   const bool isWholeToReal = !isa<FloatType>(source) && isa<FloatType>(target);

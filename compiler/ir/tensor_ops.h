@@ -18,6 +18,9 @@ inline bool isTileOperation(mlir::Operation* op) {
 }
 /// The buffer that a tile operation writes; null if `op` is none.
 mlir::Value tileTarget(mlir::Operation* op);
+/// Whether each thread does a tile operation by itself: what it writes is the thread's own, or it copies what is its own
+/// to where each thread can write elements of its choice, as `T.copy(x, B[tx, :])` of a T.alloc_local does.
+bool isOfSingleThread(mlir::Operation* op);
 
 /// The element type that a reduction or scan of `source` elements accumulates in: the target's where that
 /// holds more.

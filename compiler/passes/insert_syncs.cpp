@@ -62,9 +62,8 @@ private:
       return vote.getScope() != tile::SyncScope::Warp;
     if (auto alloc = dyn_cast<tile::AllocOp>(op))
       return isOfBlock(alloc.getBuffer());
-    Value target = tile::tileTarget(&op);
     return isa<tile::ParallelOp>(op) ||
-           (target && !cast<tile::BufferType>(target.getType()).isPerThread());
+           (tile::tileTarget(&op) && !tile::isOfSingleThread(&op));
   }
 
   /// What an op and all that it holds touches of the block's memory.

@@ -96,8 +96,8 @@ bool isForWholeBlock(Operation* op) {
   auto isOfBlock = [](Value buffer) {
     return !cast<tile::BufferType>(buffer.getType()).isPerThread();
   };
-  if (Value target = tile::tileTarget(op))
-    return isOfBlock(target);
+  if (tile::tileTarget(op))
+    return !tile::isOfSingleThread(op);
   if (auto alloc = dyn_cast<tile::AllocOp>(op))
     return isOfBlock(alloc.getBuffer());
   if (isa<tile::SyncOp, tile::VoteOp>(op))
