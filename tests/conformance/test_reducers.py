@@ -194,3 +194,37 @@ def test_the_largest_and_smallest_of_bools(agree, op, wanted):
 
     a = np.array([[0, 1, 0, 0], [1, 1, 1, 1]], np.bool_)
     agree(picked, [a, np.zeros(2, np.bool_)], {1: np.array(wanted)})
+
+
+@pytest.mark.parametrize("columns", [4, 32])
+def test_updates_under_a_branch(agree, random, columns):
+    """Of all iterations, into one element too: none is lost, however they are done at once."""
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((n, columns), "float32"),
+        S: T.Tensor((2, 1), "float32"),
+        C: T.Tensor((2, columns), "float32"),
+    ):
+        with T.Kernel(2) as block:
+            whole = T.alloc_reducer(1, "float32", replication="all")
+            of_columns = T.alloc_reducer(columns, "float32", replication="all")
+            T.fill(whole, 0)
+            T.fill(of_columns, 0)
+            for tile in T.Persistent([T.ceildiv(n, 16)], 2, block, group_size=1):
+                for i, j in T.Parallel(16, columns):
+                    row = tile * 16 + i
+                    if row < n:
+                        whole[0] += A[row, j] * A[row, j]
+                        of_columns[j] += A[row, j]
+            T.finalize_reducer(whole)
+            T.finalize_reducer(of_columns)
+            T.copy(whole, S[block, :])
+            T.copy(of_columns, C[block, :])
+
+    a = random.integers(-9, 9, (74, columns)).astype(np.float32)
+    tiles = np.arange(74) // 16 % 2
+    squares = np.array([[(a[tiles == block] ** 2).sum()] for block in (0, 1)], np.float32)
+    sums = np.stack([a[tiles == block].sum(0) for block in (0, 1)])
+    agree(kernel, [a, np.zeros((2, 1), "float32"), np.zeros_like(a[:2])], {1: squares, 2: sums})
