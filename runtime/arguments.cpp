@@ -42,6 +42,18 @@ bool isPacked(const ElementType& type, const TensorView& view, size_t dim) {
          dim + 1 == size_t(view.ndim);
 }
 
+/// A stride of the view in elements of `type`: where these are packed in bytes, all strides but the last count bytes.
+int64_t strideOf(const ElementType& type, const TensorView& view, size_t dim) {
+  int64_t stride = 1;
+  if (view.strides)
+    stride = view.strides[dim];
+  else
+    for (size_t d = dim + 1; d < size_t(view.ndim); ++d)
+      stride *= view.shape[d];
+  const size_t last = size_t(view.ndim) - 1;
+  return dim < last && isPacked(type, view, last) ? stride * type.elementsPerByte() : stride;
+}
+
 /// The number of elements of `type` in the last dim of a view, when sub-byte elements are packed in
 /// bytes.
 int64_t unpacked(const ElementType& type, const TensorView& view, size_t dim, int64_t size) {
@@ -223,12 +235,11 @@ int64_t ArgumentChecker::givenValue(const Equation& equation, const TensorView& 
   const Param& param = spec.params[equation.param];
   if (!equation.isStride)
     return unpacked(*param.type, view, equation.dim, view.shape[equation.dim]);
-  if (view.strides)
-    return view.strides[equation.dim];
-  int64_t stride = 1;
-  for (size_t d = equation.dim + 1; d < size_t(view.ndim); ++d)
-    stride *= view.shape[d];
-  return stride;
+  return strideOf(*param.type, view, equation.dim);
+}
+
+int64_t ArgumentChecker::elementStride(size_t param, const TensorView& view, size_t dim) const {
+  return strideOf(*spec.params[param].type, view, dim);
 }
 
 bool ArgumentChecker::solveOne(const Equation& equation, int64_t given, std::span<int64_t> symbols,
@@ -386,8 +397,8 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
   for (size_t d = size_t(view.ndim); d-- > 0;) {
     int64_t wanted = contiguous;
     bool fits = !expected.strides || (*expected.strides)[d].evaluate(symbols, wanted);
-    int64_t given = view.strides ? view.strides[d] : contiguous;
-    contiguous *= view.shape[d];
+    int64_t given = strideOf(*expected.type, view, d);
+    contiguous *= unpacked(*expected.type, view, d, view.shape[d]);
     if (view.shape[d] == 1 || (fits && given == wanted))
       continue;
     std::string text = subject(param) + "has ";

@@ -62,6 +62,9 @@ public:
   /// The extents of a tensor that was checked, in elements of its type.
   void elementShape(size_t param, std::span<const int64_t> symbols, std::span<int64_t> shape) const;
 
+  /// A stride of a tensor that is given, in elements of its type.
+  int64_t elementStride(size_t param, const TensorView& view, size_t dim) const;
+
   /// `NAME: argument I 'PARAM' `: what every message begins with.
   std::string subject(size_t param) const;
   /// The second line of a message: the text by which users of TileLang know the error.

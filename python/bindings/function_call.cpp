@@ -23,9 +23,10 @@ nb::object tensorObject(const KernelObject& kernel, size_t param, uint64_t addre
   const Param& expected = kernel.checker.manifest().params[param];
   std::vector<int64_t> shape(expected.shape.size());
   kernel.checker.elementShape(param, symbols, shape);
-  std::span<const int64_t> strides;
+  std::vector<int64_t> strides;
   if (expected.strides && view.strides)
-    strides = {view.strides, shape.size()};
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      strides.push_back(kernel.checker.elementStride(param, view, dim));
   return nb::make_tuple(address, numbers(shape), numbers(strides), isMade);
 }
 

@@ -602,6 +602,34 @@ def test_trap_14_views_of_packed_elements(agree, random):
     agree(kernel, arguments, {1: a, 2: values})
 
 
+@pytest.mark.parametrize("dtype", ["int4", "float4_e2m1fn"])
+@pytest.mark.parametrize("stride", [None, 24])
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_trap_14_strides_of_packed_elements(random, dtype, stride, target):
+    """They count elements, as extents do; of an array of bytes each counts twice."""
+    pitch = stride or T.dynamic("pitch")
+
+    @T.prim_func
+    def kernel(
+        A: T.StridedTensor((8, 16), (pitch, 1), dtype),
+        B: T.Tensor((8, 16), "float32"),
+        C: T.Tensor((1,), "int32"),
+    ):
+        with T.Kernel(1, threads=8):
+            for i, j in T.Parallel(8, 16):
+                B[i, j] = A[i, j]
+            C[0] = pitch
+
+    whole = random.integers(0, 256, (8, 12)).astype(np.uint8)
+    codes = np.stack([whole & 15, whole >> 4], -1).reshape(8, 24)[:, :16]
+    table = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+    values = np.where(codes < 8, 1, -1) * table[codes & 7] if dtype != "int4" else (codes ^ 8) - 8.0
+    b, c = np.zeros((8, 16), np.float32), np.zeros(1, np.int32)
+    tilewright.compile(kernel, target=target)(whole[:, :8], b, c)
+    np.testing.assert_array_equal(b, values)
+    assert c[0] == 24
+
+
 @pytest.mark.parametrize("order", ["row", "col"])
 def test_trap_14_swizzled_blocks_are_all_there(agree, order):
     """Another order of blocks: each still runs once, with its own numbers."""
