@@ -31,7 +31,8 @@ static bool readSteps(interpreter::InterpretOptions& options) {
 
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed,
-               const std::atomic<bool>* cancel, const HostFunction& call, bool reportsOutOfRange) {
+               const std::atomic<bool>* cancel, const HostFunction& call, bool reportsOutOfRange,
+               bool iterationsTakeTurns) {
   const BuiltKernel& built = BuiltKernel::of(kernel);
   auto guard = built.lock();
   mlir::ModuleOp module = built.module();
@@ -60,6 +61,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   options.printed = printed;
   options.call = call;
   options.reportsOutOfRange = reportsOutOfRange;
+  options.iterationsTakeTurns = iterationsTakeTurns;
   mlir::OwningOpRef<mlir::ModuleOp> synced = module.clone();
   mlir::PassManager passes(module.getContext());
   passes.addNestedPass<mlir::func::FuncOp>(createRepeatAtomics(/*findsRaces=*/true));

@@ -187,7 +187,7 @@ mlir::LogicalResult Machine::notePart(mlir::Operation* op, const BufferValue& bu
                     last.threads->kindIn(*with, ofThread, place),
                     last.threads->numberOf(*with, place));
   }
-  if (iteration < 0)
+  if (iteration < 0 || options.iterationsTakeTurns)
     return mlir::success();
   if (last.epoch != epoch)
     last.iterations = {}, last.epoch = epoch;

@@ -49,6 +49,8 @@ struct InterpretOptions {
   /// An error where a load, store or atomic of one element leaves a tensor, as on a device without checked
   /// accesses; else it gives 0 or is dropped. Operations on tiles have safe edges in any case.
   bool reportsOutOfRange = false;
+  /// The iterations of a tile.parallel run one after the other, by the kernel's word: what they share is no race.
+  bool iterationsTakeTurns = false;
   /// Receives what tile.print says; stdout if absent.
   std::string* printed = nullptr;
 };

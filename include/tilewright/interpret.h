@@ -32,10 +32,11 @@ using HostFunction = std::function<bool(std::string_view name, const std::vector
 /// Runs the whole grid on the calling thread, with all parameters in the order of the signature.
 /// False after an error, which `diagnostics` receives with the kernel's place; they receive warnings, too. `printed` receives
 /// what T.print says (stdout if absent); setting `cancel` from another thread ends the run. With
-/// `reportsOutOfRange` an element outside of a tensor is an error, too (it reads as 0 else).
+/// `reportsOutOfRange` an element outside of a tensor is an error, too (it reads as 0 else). With `iterationsTakeTurns` those
+/// of T.Parallel run in order, and may share elements.
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed = nullptr,
                const std::atomic<bool>* cancel = nullptr, const HostFunction& call = {},
-               bool reportsOutOfRange = false);
+               bool reportsOutOfRange = false, bool iterationsTakeTurns = false);
 
 } // namespace tilewright

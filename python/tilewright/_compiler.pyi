@@ -356,13 +356,15 @@ def interpret(
     functions: dict[str, Callable[..., int | float | None]] = ...,
     reports_out_of_range: bool = ...,
     results: list[int] = ...,
+    iterations_take_turns: bool = ...,
 ) -> tuple[str, list[Diagnostic]]:
     """Runs the kernel in the reference interpreter (docs/interpreter.md): what it printed, and what it found.
 
     A tensor is (address, shape, strides in elements; empty for row-major). An element outside of
     one is an error with `reports_out_of_range`; else it reads as 0. `results` are the numbers of
     tensors that the caller gets: a warning tells what the kernel left unwritten of those that were
-    made for the call. Ctrl-C ends the run.
+    made for the call. With `iterations_take_turns` the iterations of T.Parallel run in order, and may
+    share elements. Ctrl-C ends the run.
     """
 
 def unwritten_results(kernel: KernelModule, results: Sequence[int]) -> list[Diagnostic]:

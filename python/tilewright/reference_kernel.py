@@ -35,6 +35,7 @@ def reference_kernel(
     machine code."""
 
     is_strict = reports_out_of_range(options)
+    takes_turns = bool(options.pass_configs.get("tl.disable_data_race_check"))
 
     def run(*arguments: Any) -> None:
         printed, found = load_compiler().interpret(
@@ -43,6 +44,7 @@ def reference_kernel(
             captured.references,
             is_strict,
             kernel.out_idx if tells_unwritten else [],
+            takes_turns,
         )
         sys.stdout.write(printed)
         diagnostics = [Diagnostic.from_native(d) for d in found]

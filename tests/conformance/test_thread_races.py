@@ -401,3 +401,25 @@ def test_an_atomic_and_a_plain_store_of_threads_that_nothing_tells_apart():
     made = np.zeros(4, np.int32)
     tilewright.compile(ordered, target="reference")(made)
     assert made[0] == 69
+
+
+def test_iterations_take_turns_by_the_kernel_s_word(random):
+    """A layout may give all iterations that share an element to one thread; then it is no race."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8, 8), "float32")):
+        with T.Kernel(1, threads=64):
+            sums = T.alloc_fragment((8, 8), "float32")
+            T.clear(sums)
+            for i, j in T.Parallel(8, 64):
+                sums[i, j // 8] += A[i, j]
+            T.copy(sums, B)
+
+    a = random.integers(-9, 9, (8, 64)).astype(np.float32)
+    b = np.zeros((8, 8), np.float32)
+    with pytest.raises(KernelError, match="two iterations of the parallel loop use"):
+        tilewright.compile(kernel, target="reference")(a, b)
+    turns = {tilewright.PassConfigKey.TL_DISABLE_DATA_RACE_CHECK: True}
+    for target in ("reference", "cpu"):
+        tilewright.compile(kernel, target=target, pass_configs=turns)(a, b)
+        np.testing.assert_array_equal(b, a.reshape(8, 8, 8).sum(2))
