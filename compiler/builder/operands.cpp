@@ -316,10 +316,28 @@ private:
                            : " elements in dim " + std::to_string(i);
     if (source.extents.size() == 1 || target.extents.size() == 1)
       unit = " elements";
-    state.error((isTransposed() ? "transposed" : std::string(operation)) + " source has " +
-                    state.text(a) + unit + " but destination has " + state.text(b),
-                notes());
-    return false;
+    std::string message = (isTransposed() ? "transposed" : std::string(operation)) +
+                          " source has " + state.text(a) + unit + " but destination has " +
+                          state.text(b);
+    Index& nearer = sourceIsNearer() ? a : b;
+    Index& other = sourceIsNearer() ? b : a;
+    if (state.isNpu || operation != "copy" || *known(nearer) > *known(other)) {
+      state.error(std::move(message), notes());
+      return false;
+    }
+    other = nearer;
+    state.report(Severity::Warning, message + ", so " + state.text(nearer) + " are copied", notes());
+    return true;
+  }
+
+  /// Whether the source is nearer to the threads than the destination, or as near: then a copy is as large as it is.
+  bool sourceIsNearer() const {
+    auto distance = [](const BufferRecord& buffer) {
+      return buffer.space == tile::MemorySpace::Global   ? 2
+             : buffer.space == tile::MemorySpace::Shared ? 1
+                                                         : 0;
+    };
+    return distance(from()) <= distance(to());
   }
 
   Index smaller(const Index& a, const Index& b) {

@@ -199,24 +199,39 @@ TEST_F(TilesTest, RefusesExtentsThatDisagree) {
   Buffer A = tensor("A", {int64_t{256}, int64_t{32}});
   launch();
   Buffer S = alloc("S", {64, 32});
-  line().copy(part(A, {int64_t{0}, int64_t{0}}, {int64_t{128}, int64_t{32}}), S);
+  line().copy(part(A, {int64_t{0}, int64_t{0}}, {int64_t{32}, int64_t{32}}), S);
   EXPECT_THAT(notes(), ElementsAre("kernel.py:2:5: 'A' was declared here",
                                    "kernel.py:4:5: 'S' was allocated here"));
-  expectError("copy source has 128 rows but destination has 64");
+  expectError("copy source has 32 rows but destination has 64");
+}
+
+TEST_F(TilesTest, TheSideNearerToTheThreadsSaysHowMuchIsCopied) {
+  Buffer A = tensor("A", {int64_t{256}, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {64, 32});
+  line().copy(part(A, {int64_t{0}, int64_t{0}}, {int64_t{128}, int64_t{32}}), S);
+  line().copy(S, part(A, {int64_t{8}, int64_t{0}}, {int64_t{200}, int64_t{32}}));
+  EXPECT_THAT(messages(),
+              ElementsAre("copy source has 128 rows but destination has 64, so 64 are copied",
+                          "copy source has 64 rows but destination has 200, so 64 are copied"));
+  EXPECT_FALSE(line().hasErrors());
+  const std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("tile.copy %arg0[0, 0] [64, 32]"));
+  EXPECT_THAT(text, HasSubstr("to %arg0[8, 0] [64, 32]"));
 }
 
 TEST_F(TilesTest, NamesColumnsAndOtherDims) {
   Buffer A = tensor("A", {int64_t{8}, int64_t{64}, int64_t{64}});
   launch();
   Buffer S = alloc("S", {4, 64, 32}), R = alloc("R", {16}), Q = alloc("Q", {32});
-  line().copy(part(A, {int64_t{0}, int64_t{0}, int64_t{0}}, {int64_t{4}, int64_t{64}, int64_t{64}}),
+  line().copy(part(A, {int64_t{0}, int64_t{0}, int64_t{0}}, {int64_t{4}, int64_t{64}, int64_t{16}}),
               S);
   line().copy(part(A, {int64_t{0}, int64_t{0}, int64_t{0}}, {int64_t{2}, int64_t{64}, int64_t{32}}),
               S);
-  line().copy(part(R, {int64_t{0}}, {int64_t{16}}), Q);
-  EXPECT_THAT(messages(), ElementsAre("copy source has 64 columns but destination has 32",
+  line().copy(part(Q, {int64_t{0}}, {int64_t{32}}), R);
+  EXPECT_THAT(messages(), ElementsAre("copy source has 16 columns but destination has 32",
                                       "copy source has 2 elements in dim 0 but destination has 4",
-                                      "copy source has 16 elements but destination has 32"));
+                                      "copy source has 32 elements but destination has 16"));
 }
 
 TEST_F(TilesTest, RefusesWholeBuffersOfDifferentShapes) {

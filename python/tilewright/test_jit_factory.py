@@ -166,7 +166,7 @@ def test_errors_of_the_builder_have_our_places():
             T.gemm(a, b, c)
             x = undefined_name + 1  # noqa: F821
             c[0, 0] = x
-            T.copy(a[0:16, :], b[0:32, :])
+            T.copy(a[0:32, :], b[0:16, :])
             for _ in T.serial(4):
                 late = T.alloc_shared((4,), "float32")
             T.fill(late, 0)
@@ -182,7 +182,7 @@ def test_errors_of_the_builder_have_our_places():
     texts = [d.message for d in caught.value.errors]
     assert texts[0] == "buffer 'A' has 2 dimensions but is indexed with 3"
     assert "K disagrees" in texts[1] and "32" in texts[1] and "64" in texts[1]
-    assert texts[3] == "copy source has 16 rows but destination has 32"
+    assert texts[3] == "copy source has 32 rows but destination has 16"
     assert caught.value.errors[1].place.column == 13
     frames = []
     trace = caught.value.__traceback__
