@@ -53,6 +53,26 @@ def test_overflow(configs: dict[Any, Any]) -> None:
     assert "x takes 131072 bytes" in text and "y takes 131072 bytes" in text
 
 
+@pytest.mark.parametrize("configs", [{}, AUTOMATIC])
+def test_elements_that_the_cube_core_lacks(configs: dict[Any, Any]) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float16"), C: T.Tensor((32, 32), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_L1((32, 32), "float16")
+            c = T.alloc_L0C((32, 32), "float")
+            with T.Scope("C"):
+                T.copy(A, a)
+                T.gemm_v0(a, a, c, init=True)
+                for i, j in T.Parallel(32, 32):
+                    c[i, j] = c[i, j] * 2.0
+                T.copy(c, C)
+
+    ((text, line),) = errors_of(main, configs)
+    assert 'T.Scope("C") has no vector unit and no single elements of L0C' in text
+    assert 'put this nest into T.Scope("V")' in text
+    assert line == 6
+
+
 @pytest.mark.parametrize("dtype", ["int4", "uint4"])
 def test_elements_of_half_a_byte(dtype: str) -> None:
     """No unit takes them one by one, and the message says what does instead."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from kernel_group import AUTOMATIC, KernelGroup
 
+import tilewright
 import tilewright.language as T
 
 GROUP = KernelGroup()
@@ -117,6 +118,67 @@ for dtype, is_automatic in (("float16", True), ("float32", True), ("float32", Fa
         np.stack([stored[0].astype(np.float64), product[: ROWS - 8]]),
         configs=AUTOMATIC if is_automatic else {},
     )
+
+
+def epilogue_in_scope(scope: str) -> Any:  # noqa: ANN401
+    """In a loop of the cube core's own, with its other work around it, or of the vector cores."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((ROWS, INNER), "float16"),
+        B: T.Tensor((INNER, BLOCK), "float16"),
+        scale: T.float32,
+        D: T.Tensor((ROWS, BLOCK), "float32"),
+        C: T.Tensor((ROWS, BLOCK), "float16"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_L1((BLOCK, INNER), "float16")
+            b = T.alloc_L1((INNER, BLOCK), "float16")
+            c = T.alloc_L0C((BLOCK, BLOCK), "float32")
+            d = T.alloc_L0C((BLOCK, BLOCK), "float32")
+            if scope == "C":
+                with T.Scope("C"):
+                    T.copy(B, b)
+                    for m in T.serial(ROWS // BLOCK):
+                        T.copy(A[m * BLOCK, 0], a)
+                        T.barrier_all()
+                        T.gemm_v0(a, b, c, init=True)
+                        T.barrier_all()
+                        if m > 0:
+                            for i, j in T.Parallel(BLOCK, BLOCK):
+                                C[m * BLOCK + i, j] = T.max(c[i, j] * scale + 1.0, 0.0)
+                        T.gemm_v0(a, b, d, init=True)
+                        T.barrier_all()
+                        T.copy(d, D[m * BLOCK, 0])
+                        T.barrier_all()
+            else:
+                with T.Scope("C"):
+                    T.copy(B, b)
+                    T.copy(A[BLOCK, 0], a)
+                    T.barrier_all()
+                    T.gemm_v0(a, b, c, init=True)
+                    T.barrier_all()
+                with T.Scope("V"):
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        C[BLOCK + i, j] = T.max(c[i, j] * scale + 1.0, 0.0)
+
+    return main
+
+
+SYNC_ONLY = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+}
+products = left.astype(np.float64) @ right[:, :BLOCK].astype(np.float64)
+for scope in ("C", "V"):
+    for mode, configs in (("automatic", AUTOMATIC), ("flags", SYNC_ONLY), ("by hand", {})):
+        made = np.maximum(products * 0.5 + 1, 0)
+        made[:BLOCK] = 0
+        arguments = [left, right[:, :BLOCK].copy(), 0.5]
+        arguments += [np.zeros((ROWS, BLOCK), np.float32), np.zeros((ROWS, BLOCK), np.float16)]
+        wanted = {4: made, 3: products if scope == "C" else np.zeros((ROWS, BLOCK))}
+        name = f"an epilogue in scope {scope}, {mode}"
+        GROUP.add(name, epilogue_in_scope(scope), arguments, wanted, configs=configs, rtol=1e-3)
 
 
 def rescaled(form: str, on_chip: str) -> Any:  # noqa: ANN401
@@ -329,3 +391,11 @@ def test_verdicts(name: str) -> None:
     removals = GROUP.removals(name, most=3)
     assert removals.missed() == []
     assert removals.needless() == []
+
+
+def test_who_runs_an_epilogue_of_the_cube_core() -> None:
+    told = GROUP.told("an epilogue in scope C, flags")
+    assert told == [
+        "the cube core has no vector unit: vector cores run this nest, to which the gemm's tile "
+        "goes through global memory"
+    ]

@@ -94,8 +94,8 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
       "lead copies between cube and vector cores through global memory";
 
   AddWorkspaces() = default;
-  AddWorkspaces(bool isAutomatic, bool takeTurns)
-      : isAutomatic(isAutomatic), takeTurns(takeTurns) {}
+  AddWorkspaces(bool isAutomatic, bool takeTurns, bool splits)
+      : isAutomatic(isAutomatic), takeTurns(takeTurns), splits(splits) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<arith::ArithDialect, scf::SCFDialect>();
@@ -109,6 +109,8 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
       if (crossesCores(copy))
         copies.push_back(copy);
     });
+    const WalkResult scope = getOperation().walk([](ScopeOp) { return WalkResult::interrupt(); });
+    needsScopes = !splits && scope.wasInterrupted();
     unsigned number = 0;
     for (tile::CopyOp copy : copies)
       if (failed(split(copy, number++)))
@@ -179,7 +181,21 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     back.setTranspose(copy.getTranspose() && isFromCube);
     back.setSourceInBoundsAttr(allInBounds(space));
     copy.erase();
+    if (needsScopes) {
+      encloseIn(isFromCube ? Agent::Cube : Agent::Vector, there);
+      encloseIn(isFromCube ? Agent::Vector : Agent::Cube, back);
+    }
     return success();
+  }
+
+  /// Where a kernel tells its cores apart by scopes, what the compiler adds between these does, too.
+  static void encloseIn(Agent agent, Operation* op) {
+    if (op->getParentOfType<ScopeOp>())
+      return;
+    OpBuilder builder(op);
+    auto scope = ScopeOp::create(builder, op->getLoc(), agent);
+    Block& body = scope.getBody().emplaceBlock();
+    op->moveBefore(&body, body.end());
   }
 
   /// Of the branches and loops around a copy that not all cores of a block take alike the outermost, if the cube core's
@@ -298,13 +314,15 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
 
   bool isAutomatic = true; ///< flags within cores
   bool takeTurns = true;
+  bool splits = true; ///< what stands outside of scopes is given to the cores
+  bool needsScopes = false;
   SmallVector<tile::ForOp> pipelined;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createAddWorkspaces(bool isAutomatic, bool takeTurns) {
-  return std::make_unique<AddWorkspaces>(isAutomatic, takeTurns);
+std::unique_ptr<Pass> createAddWorkspaces(bool isAutomatic, bool takeTurns, bool splits) {
+  return std::make_unique<AddWorkspaces>(isAutomatic, takeTurns, splits);
 }
 
 } // namespace tilewright::ascend

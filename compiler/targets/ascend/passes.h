@@ -47,8 +47,8 @@ std::unique_ptr<mlir::Pass> createStructureExits(bool always = true);
 std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits);
 /// `isAutomatic`: what is loaded comes right before its first use, as no flag of the kernel's own is between.
 /// `takeTurns`: in pipelined loops, iterations use several tiles in turn, for kernels whose flags are
-/// found.
-std::unique_ptr<mlir::Pass> createAddWorkspaces(bool isAutomatic, bool takeTurns);
+/// found. `splits`: the cores are told apart behind; else what is outside of scopes gets scopes.
+std::unique_ptr<mlir::Pass> createAddWorkspaces(bool isAutomatic, bool takeTurns, bool splits);
 std::unique_ptr<mlir::Pass> createShareVectorWork();
 /// `waits`: place the flags that the parts of one gemm or copy need among themselves, for kernels
 /// without automatic flags.

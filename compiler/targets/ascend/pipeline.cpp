@@ -47,8 +47,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createGuardOnce());
   passes.push_back(createStructureExits(
       /*always=*/automation.flags || automation.scalarFlags || automation.crossFlags));
-  passes.push_back(
-      createAddWorkspaces(automation.flags, automation.flags && automation.crossFlags));
+  passes.push_back(createAddWorkspaces(automation.flags, automation.flags && automation.crossFlags,
+                                       automation.split));
   passes.push_back(createShareVectorWork());
   passes.push_back(createExpandGemms(!automation.flags));
   passes.push_back(createExpandCopies(!automation.flags));

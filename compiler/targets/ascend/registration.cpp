@@ -38,7 +38,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createFoldClears);
   mlir::registerPass([] { return createStructureExits(); });
   mlir::registerPass([] { return createPlaceBuffers(false); });
-  mlir::registerPass([] { return createAddWorkspaces(true, true); });
+  mlir::registerPass([] { return createAddWorkspaces(true, true, true); });
   mlir::registerPass(createShareVectorWork);
   mlir::registerPass([] { return createCheckHazards(WithinCores::All, true, true); });
   mlir::registerPass([] { return createSplitCubeVector(true); });

@@ -22,6 +22,9 @@
 ///       tile.store %v, %C[%row + %i, %j]
 ///     }
 ///
+/// One that computes with them leaves the scope: vector cores do it, with a
+/// remark.
+///
 /// It stands before what places buffers and shares work, so that the tiles are
 /// like any others, and with `stages` only, where the compiler orders
 /// instructions. A nest whose tiles are large, or that picks elements by
@@ -34,6 +37,8 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/leave_scope.h"
 #include "compiler/targets/ascend/memory_sizes.h"
 #include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
@@ -89,14 +94,17 @@ public:
       : nest(nest), last(nest), mostBytes(mostBytes), builder(nest.getLoc(), nest) {}
 
   /// The nest as one copy of a gemm's tile to a tensor, if it is that.
-  void runAsCopy() {
+  bool runAsCopy() {
     const std::optional<SmallVector<int64_t>> known = getConstantIntValues(nest.getMixedExtents());
-    if (!known || !collectCopy())
-      return undo();
+    if (!known || !collectCopy()) {
+      undo();
+      return false;
+    }
     extents = *known;
     const OneAccess &load = accesses[0], &store = accesses[1];
     tile::CopyOp::create(builder, regionOf(load), regionOf(store));
     nest.erase();
+    return true;
   }
 
   void run() {
@@ -343,14 +351,47 @@ public:
     getOperation().walk([&](tile::ParallelOp nest) { nests.push_back(nest); });
     for (tile::ParallelOp nest : nests) {
       auto scope = nest->getParentOfType<ScopeOp>();
-      if (scope && scope.getAgent() == Agent::Cube)
-        NestStager(nest, mostBytes).runAsCopy();
-      else if (stages)
+      const bool isOfCube = scope && scope.getAgent() == Agent::Cube;
+      if (isOfCube && NestStager(nest, mostBytes).runAsCopy())
+        continue;
+      if (isOfCube && !giveToVectors(nest)) {
+        if (usesElementsOfL0C(nest)) {
+          nest.emitError("unsupported on ascend: T.Scope(\"C\") has no vector unit and no single "
+                         "elements of L0C; put this nest into T.Scope(\"V\")");
+          signalPassFailure();
+        }
+      } else if (stages) {
         NestStager(nest, mostBytes).run();
+      }
     }
   }
 
 private:
+  static bool usesElementsOfL0C(tile::ParallelOp nest) {
+    return nest
+        .walk([](Operation* op) {
+          return llvm::any_of(op->getOperandTypes(),
+                              [](Type type) {
+                                auto buffer = dyn_cast<BufferType>(type);
+                                return buffer && buffer.getSpace() == MemorySpace::L0C;
+                              })
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  static bool giveToVectors(tile::ParallelOp nest) {
+    if (!leaveCubeScope(nest))
+      return false;
+    nest.emitRemark()
+        << "the cube core has no vector unit: vector cores run this nest, to which the "
+           "gemm's tile goes through global memory";
+    if (mayHaveTwoVectors(nest->getParentOfType<tile::LaunchOp>()))
+      nest->setAttr(kOnceAttr, UnitAttr::get(nest.getContext()));
+    return true;
+  }
+
   int64_t mostBytes;
   bool stages;
 };

@@ -98,19 +98,56 @@ func.func @product(%C: !tile.buffer<1x100x64xf16, global> {tile.name = "C"}, %n:
         %row = arith.addi %first, %i : index
         tile.store %h, %C[%c0, %row, %j] : !tile.buffer<1x100x64xf16, global>
       }
-      // What is computed with is no copy, nor is a transposed one.
-      // CHECK: tile.parallel
-      tile.parallel (%i, %j) in [16, 64] {
-        %v = tile.load %c[%i, %j] : !tile.buffer<16x64xf32, L0C>
-        %s = arith.addf %v, %v : f32
-        %h = arith.truncf %s : f32 to f16
-        tile.store %h, %C[%c0, %i, %j] : !tile.buffer<1x100x64xf16, global>
+    }
+  }
+  return
+}
+
+// -----
+// What is computed with is no copy, nor is a transposed one: vector cores do that. Values are for both.
+// CHECK-LABEL: func.func @epilogue
+func.func @epilogue(%A: !tile.buffer<32x64xf16, global>, %C: !tile.buffer<100x64xf16, global> {tile.name = "C"}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<32x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<16x64xf32, L0C>
+    // CHECK: ascend.scope cube {
+    // CHECK-NEXT: tile.copy
+    // CHECK-NEXT: }
+    // CHECK-NEXT: tile.for %[[T:.*]] =
+    // CHECK-NEXT: %[[ROW:.*]] = arith.muli %[[T]]
+    // CHECK-NEXT: ascend.scope cube {
+    // CHECK-NEXT: ascend.pipe_barrier all
+    // CHECK-NEXT: }
+    // CHECK-NEXT: ascend.scope vector {
+    // CHECK: tile.parallel
+    // CHECK: arith.addf
+    // CHECK: tile.copy %{{.*}} : !tile.buffer<16x64xf16, UB> to {{.*}}ascend.once}
+    // CHECK-NEXT: }
+    // CHECK-NEXT: ascend.scope cube {
+    // CHECK-NEXT: ascend.pipe_barrier m
+    // CHECK: ascend.scope vector {
+    // CHECK: tile.parallel
+    ascend.scope cube {
+      tile.copy %A : !tile.buffer<32x64xf16, global> to %a : !tile.buffer<32x64xf16, L1>
+      tile.for %t = %c0 to %n step %c1 {
+        %row = arith.muli %t, %c16 : index
+        ascend.pipe_barrier all
+        tile.parallel (%i, %j) in [16, 64] {
+          %v = tile.load %c[%i, %j] : !tile.buffer<16x64xf32, L0C>
+          %s = arith.addf %v, %v : f32
+          %h = arith.truncf %s : f32 to f16
+          %at = arith.addi %row, %i : index
+          tile.store %h, %C[%at, %j] : !tile.buffer<100x64xf16, global>
+        }
+        ascend.pipe_barrier m
       }
-      // CHECK: tile.parallel
       tile.parallel (%i, %j) in [16, 16] {
         %v = tile.load %c[%i, %j] : !tile.buffer<16x64xf32, L0C>
         %h = arith.truncf %v : f32 to f16
-        tile.store %h, %C[%c0, %j, %i] : !tile.buffer<1x100x64xf16, global>
+        tile.store %h, %C[%j, %i] : !tile.buffer<100x64xf16, global>
       }
     }
   }
