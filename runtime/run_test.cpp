@@ -77,6 +77,19 @@ TEST(Run, TakesNumbersOfAnyType) {
   EXPECT_EQ(y[0], 1);
 }
 
+TEST(Run, LargeScratchBeginsAHugePage) {
+  for (const char* bytes : {"131072", "1048576", "2097153"}) {
+    std::string text = manifest, error;
+    text.replace(text.find("\"scale\""), 7, "\"aligned\"");
+    text.replace(text.find(": 64,"), 5, std::string(": ") + bytes + ",");
+    auto kernel = LoadedKernel::loadFile(TILEWRIGHT_TEST_KERNEL, text, error);
+    ASSERT_TRUE(kernel) << error;
+    std::vector<float> x(1), y(1);
+    ASSERT_TRUE(kernel->run({{x, {1}}, {y, {1}}, 1.0}, error)) << error;
+    EXPECT_EQ(y[0], 1) << bytes;
+  }
+}
+
 TEST(Run, SaysWhatCannotBeLoaded) {
   std::string error;
   EXPECT_FALSE(LoadedKernel::load(std::span<const char>(), manifest, error));

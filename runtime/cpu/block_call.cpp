@@ -22,8 +22,10 @@ public:
   char* atLeast(size_t wanted) {
     if (wanted <= bytes)
       return memory;
-    constexpr size_t hugePage = size_t(2) << 20;
-    const size_t align = wanted >= hugePage ? hugePage : 64;
+    // From 128 KB on, pages of 4 KB take a third of a core's first table of addresses (96 pages) or more, beside those
+    // of the tensors.
+    constexpr size_t hugePage = size_t(2) << 20, large = size_t(128) << 10;
+    const size_t align = wanted >= large ? hugePage : 64;
     const size_t rounded = (wanted + align - 1) / align * align;
     std::free(memory);
     memory = static_cast<char*>(std::aligned_alloc(align, rounded));
