@@ -57,6 +57,22 @@ def test_long_blocks_fill_the_shape(monkeypatch, dtype, shape, threads):
     assert not operator_speed.long_blocks(m, n, k, dtype, threads)
 
 
+@pytest.mark.parametrize(
+    ("cpu", "dtype", "vectors"),
+    [
+        ("znver4 avx512", "float32", 1),
+        ("sapphirerapids avx512", "float32", 2),
+        ("znver3 avx2", "float32", 2),
+        ("znver3 avx2", "bfloat16", 2),
+        ("znver4 avx512", "bfloat16", 0),
+    ],
+)
+def test_strips_of_attention(monkeypatch, cpu, dtype, vectors):
+    monkeypatch.setattr("tilewright._compiler.host_cpu", lambda: cpu)
+    lanes = 16 if "avx512" in cpu else 8
+    assert operator_speed.attention_form(dtype, False).get("strip", 0) == vectors * lanes
+
+
 def test_a_share_of_a_limit_is_no_ratio():
     row = run.Row("ascend/add/expert/8192", 250.0, "us", share=0.5)
     assert run.table_line(row).endswith("50.0% of the limit, aim 85%  MISSED")
