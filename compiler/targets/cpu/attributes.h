@@ -37,6 +37,8 @@ inline constexpr llvm::StringLiteral kAheadAttr = "cpu.ahead";
 inline constexpr llvm::StringLiteral kElementBytesAttr = "cpu.element_bytes";
 /// On such a cast that also holds the number of a turn: how many turns share the tile (i64).
 inline constexpr llvm::StringLiteral kTurnsAttr = "cpu.turns";
+/// On a tile.copy of rows from a tensor: it asks for those so many further on (i64), which nobody fetches ahead.
+inline constexpr llvm::StringLiteral kRowsAheadAttr = "cpu.rows_ahead";
 /// On a cast before a tile.gemm: where its last sums go, as elements of this type (store_results.h).
 inline constexpr llvm::StringLiteral kResultAttr = "cpu.result";
 /// On a tile.copy: what it would bring is read where it lies; it only says what that is (read_in_place.cpp).

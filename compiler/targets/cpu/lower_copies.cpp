@@ -15,10 +15,15 @@
 /// A transposing copy on chip to elements of 32 bits, of extents that are multiples of a vector's lanes,
 /// goes block by block: so many rows are loaded, transposed in registers and stored.
 ///
+/// Rows that nobody fetches ahead ({cpu.rows_ahead = 16}, pack_gemm_operands.cpp) ask for those so many further on: rows of
+/// a tensor that lie in a page each wait for its address too.
+///
 /// The loops of the usual, whole tile have constant bounds, which is what lets LLVM vectorise them
 /// without a remainder; no element is ever checked by itself.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
@@ -90,6 +95,8 @@ struct Transfer {
   const StreamTargets* streams = nullptr;
   /// Set where vectors may be chosen for it.
   const Machine* machine = nullptr;
+  /// Not 0: the row that is so many further on is asked for.
+  int64_t rowsAhead = 0;
   /// Set if the target is updated atomically.
   std::optional<tile::AtomicKind> atomic;
 
@@ -191,6 +198,8 @@ struct Transfer {
     buildParallelNest(
         builder, ranges,
         [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
+          if (rowsAhead)
+            fetchAhead(inner, variables);
           SmallVector<Value> from;
           if (source)
             from = indices(inner, sourceDims, sourceLoops, variables);
@@ -203,6 +212,23 @@ struct Transfer {
             storeElement(inner, value, target.buffer, to);
         },
         machine);
+  }
+
+  /// Before the loop over a row's elements: asks for the lines of the row that is so much further on, which may lie
+  /// outside of the tensor.
+  void fetchAhead(ImplicitLocOpBuilder& inner, ValueRange variables) const {
+    OpBuilder::InsertionGuard guard(inner);
+    inner.setInsertionPoint(variables.back().getParentBlock()->getParentOp());
+    SmallVector<Value> at(variables);
+    IndexMath innerMath(inner);
+    at[at.size() - 2] = innerMath.add(at[at.size() - 2], innerMath.constant(rowsAhead));
+    const int64_t step = kLineBytes * 8 / source->type().getElementBits();
+    for (int64_t first = 0; first < source->staticExtents().back(); first += step) {
+      at.back() = innerMath.constant(first);
+      Value address = addressOf(inner, source->buffer, indices(inner, sourceDims, sourceLoops, at),
+                                LLVM::GEPNoWrapFlags::none);
+      LLVM::Prefetch::create(inner, address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    }
   }
 
   void emitPad() const {
@@ -340,6 +366,9 @@ void lowerCopy(tile::CopyOp op, const Machine& machine, const StreamTargets& str
   transfer.element = element;
   transfer.streams = &streams;
   transfer.machine = &machine;
+  auto rows = op->getAttrOfType<IntegerAttr>(kRowsAheadAttr);
+  if (rows && transfer.sourceLoops.size() > 1 && !op.getTranspose())
+    transfer.rowsAhead = rows.getInt();
   transfer.pad =
       op.getPad() ? convertElement(builder, op.getPad(), from.getElementType(), to.getElementType())
                   : zero(builder, to.getScalarType());

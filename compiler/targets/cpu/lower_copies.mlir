@@ -64,3 +64,22 @@ func.func @blocks() attributes {tile.kernel} {
   }
   return
 }
+
+// Each row asks for the lines of the 16th after it, which may lie outside.
+// CHECK-LABEL: func.func @rows_ahead
+// CHECK: scf.for %[[ROW:.*]] = %c0
+// CHECK: %[[LATER:.*]] = arith.addi %{{.*}}, %c16
+// CHECK: %[[LINE:.*]] = llvm.getelementptr
+// CHECK: "llvm.intr.prefetch"(%{{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}>
+// CHECK: "llvm.intr.prefetch"
+// CHECK-NOT: prefetch
+// CHECK: scf.for
+// CHECK: tile.load
+func.func @rows_ahead(%A: !tile.buffer<64x2048xf16, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc : !tile.buffer<64x64xf32, shared>
+    tile.copy %A[0, 0] [64, 64] : !tile.buffer<64x2048xf16, global> to %s : !tile.buffer<64x64xf32, shared> {cpu.rows_ahead = 16 : i64}
+  }
+  return
+}

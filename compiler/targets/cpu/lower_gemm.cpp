@@ -69,7 +69,8 @@ public:
         addsLate(gemmAddsLate(machine) && !op->hasAttr(kInOrderAttr)),
         bytesOfA(gemmBytesOfA(machine)) {
     if (isPacked)
-      panelVectors = gemmPanelVectors(machine, op.getCRegion().staticExtents().back() / lanes);
+      panelVectors =
+          gemmPanelVectors(machine, op.getCRegion().staticExtents().back() / lanes, group);
   }
 
   void lower() {
@@ -245,6 +246,7 @@ private:
     const int64_t rowStep = op.getTransposeA() ? 1 : a.rowStride;
     const int64_t depthStep = op.getTransposeA() ? a.rowStride : 1;
     fetchNext(row, count, column, width);
+    fetchNextPanels(row, count, column, width);
     askForResult(row, count, column, width);
     Value aStart = elementPointer(a.pointer, math.mul(row, math.constant(rowStep)));
     Value bStart = columnsOfB(column);
@@ -252,15 +254,15 @@ private:
       return storeSums(target, resultPointer(row, column), count, widths,
                        multiplyAsFed(aStart, rowStep, depthStep, count, widths, sums));
 
-    auto loop =
-        scf::ForOp::create(builder, math.constant(0), math.constant(depth), math.constant(1), sums);
+    const int64_t turn =
+        group == 1 && depth % gemmStepsAtOnce(machine) == 0 ? gemmStepsAtOnce(machine) : int64_t(1);
+    auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(depth),
+                                   math.constant(turn), sums);
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
-      Value k = loop.getInductionVar();
-      Value aHere = elementPointer(aStart, math.mul(k, math.constant(depthStep)));
-      SmallVector<Value> right = rowOfB(bStart, k, widths);
-      scf::YieldOp::create(builder, step(aHere, rowStep, right, count, loop.getRegionIterArgs()));
+      scf::YieldOp::create(builder, steps(loop.getInductionVar(), turn, aStart, rowStep, depthStep,
+                                          bStart, count, widths, loop.getRegionIterArgs()));
     }
     storeSums(target, resultPointer(row, column), count, widths, loop.getResults());
   }
@@ -273,13 +275,8 @@ private:
     const int64_t turn = *getConstantIntValue(feeding.getStep());
     Value bStart = columnsOfB(math.constant(0));
     auto multiply = [&](Value first, ValueRange before) {
-      SmallVector<Value> after(before.take_front(products));
-      for (int64_t number = 0; number < turn; ++number) {
-        Value k = math.add(first, math.constant(number));
-        Value aHere = elementPointer(aStart, math.mul(k, math.constant(depthStep)));
-        after = step(aHere, rowStep, rowOfB(bStart, k, widths), count, after);
-      }
-      return after;
+      return steps(first, turn, aStart, rowStep, depthStep, bStart, count, widths,
+                   before.take_front(products));
     };
     llvm::append_range(sums, fedTurn(math.constant(0), feeding.getInitArgs()));
     auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(depth - turn),
@@ -402,6 +399,24 @@ private:
     return arith::AddIOp::create(builder, x, y);
   }
 
+  /// This micro-kernel's share, by its rows, of the panels of b behind its own, where b is too large to stay in the
+  /// second-level cache; behind the last ones come the first ones again, for the next rows of a.
+  void fetchNextPanels(Value row, int64_t count, Value column, int64_t width) {
+    const int64_t columnBytes = depth * elementBytes();
+    if (!isPacked || !gemmStreamsB(machine, columns * columnBytes) || columns <= width)
+      return;
+    Value next = math.add(column, math.constant(width));
+    Value isLast =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::uge, next, math.constant(columns));
+    next = arith::SelectOp::create(builder, isLast, math.constant(0), next);
+    Value part = builder.createOrFold<arith::DivUIOp>(
+        math.mul(row, math.constant(width * columnBytes)), math.constant(rows));
+    Value start = math.add(math.mul(next, math.constant(columnBytes)), part);
+    const int64_t bytes = llvm::divideCeil(count * width * columnBytes, rows);
+    for (int64_t line = 0; line < bytes; line += kLineBytes)
+      prefetch(builder, b.pointer, math.add(start, math.constant(line)));
+  }
+
   /// One k: all products of a column of a and a row of b, added to `sums`.
   SmallVector<Value> step(Value aHere, int64_t rowStep, ValueRange right, int64_t count,
                           ValueRange sums) {
@@ -414,6 +429,19 @@ private:
       }
     }
     return results;
+  }
+
+  /// `turn` of them, from k = `first` on.
+  SmallVector<Value> steps(Value first, int64_t turn, Value aStart, int64_t rowStep,
+                           int64_t depthStep, Value bStart, int64_t count, ArrayRef<int64_t> widths,
+                           ValueRange before) {
+    SmallVector<Value> sums(before);
+    for (int64_t number = 0; number < turn; ++number) {
+      Value k = math.add(first, math.constant(number));
+      Value aHere = elementPointer(aStart, math.mul(k, math.constant(depthStep)));
+      sums = step(aHere, rowStep, rowOfB(bStart, k, widths), count, sums);
+    }
+    return sums;
   }
 
   static void forAccumulators(int64_t count, ArrayRef<int64_t> widths,

@@ -2,6 +2,7 @@
 // RUN: tilewright-opt %s --cpu-lower-gemm --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --cpu-lower-gemm=cpu=znver5 --split-input-file | FileCheck %s --check-prefix=ZEN
 // RUN: tilewright-opt %s --cpu-lower-gemm=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
+// RUN: tilewright-opt %s --cpu-lower-gemm=cpu=sapphirerapids --split-input-file | FileCheck %s --check-prefix=INTEL
 
 // 12 rows of 2 vectors stay in registers; of 20 rows and 40 columns, 8 rows and 8 columns are left.
 // CHECK-LABEL: func.func @edges
@@ -259,6 +260,30 @@ func.func @parts(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
     %C = tile.alloc : !tile.buffer<384x64xf32, fragment>
     tile.gemm %A : !tile.buffer<384x256xf32, shared>, %B : !tile.buffer<256x64xf32, shared>
       into %C : !tile.buffer<384x64xf32, fragment> clear(%flag) {cpu.packed = 1 : i64}
+  }
+  return
+}
+
+// -----
+
+// With two multiplications of 512 bits a cycle, panels are two vectors wide and four steps of k go at once. A b that does
+// not stay in the second-level cache is asked for panel by panel: 12 rows of 768 for a 64th of 64 KB.
+// CHECK-LABEL: func.func @streamed
+// INTEL-LABEL: func.func @streamed
+// INTEL-COUNT-16: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
+// INTEL-NOT: llvm.intr.prefetch
+// INTEL: scf.for %{{.*}} = %{{.*}} to %c512{{.*}} step %c4
+// INTEL-COUNT-96: math.fma
+// INTEL-NOT: math.fma
+// INTEL: scf.yield
+func.func @streamed() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<768x512xf32, shared>
+    %B = tile.alloc : !tile.buffer<512x1024xf32, shared>
+    %C = tile.alloc : !tile.buffer<768x1024xf32, fragment>
+    tile.gemm %A : !tile.buffer<768x512xf32, shared>, %B : !tile.buffer<512x1024xf32, shared>
+      into %C : !tile.buffer<768x1024xf32, fragment> {clear_accum, cpu.packed = 1 : i64}
   }
   return
 }

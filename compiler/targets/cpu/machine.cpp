@@ -103,6 +103,8 @@ bool readFeatures(Machine& machine, std::string& problem) {
     const bool hasTiles = info->checkFeatures("+amx-tile,+avx512vbmi");
     machine.hasBf16Tiles = hasTiles && info->checkFeatures("+amx-bf16,+avx512bf16");
     machine.hasByteTiles = hasTiles && info->checkFeatures("+amx-int8");
+    const llvm::StringRef cpu = machine.cpu;
+    machine.hasTwoWideMultipliers = !cpu.starts_with("znver") && cpu != "x86-64-v4";
   }
   return true;
 }
@@ -125,11 +127,16 @@ int64_t gemmVectors(const Machine& machine) {
   return machine.isX86 ? 2 : 3;
 }
 
-// What follows was measured on AVX2 only (docs/cpu-speed.md); elsewhere it stays as it was measured there.
+// What follows was measured where it is chosen (docs/cpu-speed.md); elsewhere it stays as it was measured there.
 
-int64_t gemmPanelVectors(const Machine& machine, int64_t vectors) {
+int64_t gemmPanelVectors(const Machine& machine, int64_t vectors, int64_t group) {
   const int64_t wide = gemmVectors(machine);
-  return machine.isX86 && machine.vectorBits == 256 && vectors % wide == 0 ? wide : 1;
+  const bool gains = machine.isX86 && (machine.vectorBits == 256 || machine.hasTwoWideMultipliers);
+  return gains && group == 1 && vectors % wide == 0 ? wide : 1;
+}
+
+int64_t gemmStepsAtOnce(const Machine& machine) {
+  return machine.hasTwoWideMultipliers ? 4 : 1;
 }
 
 bool gemmAddsLate(const Machine& machine) {
@@ -144,6 +151,11 @@ bool gemmRowsStaySpread(const Machine& machine, int64_t rowBytes) {
   // 4 KB are one way of the 8, or 12, of a first-level cache; b passes through two of them.
   const int64_t places = 4096 / std::gcd<int64_t>(4096, rowBytes);
   return llvm::divideCeil(gemmRows(machine), places) <= 6;
+}
+
+bool gemmStreamsB(const Machine& machine, int64_t bytes) {
+  // Beside tiles of a and c: the second level has 1 or 2 MB.
+  return machine.isX86 && machine.vectorBits == 512 && bytes > 1 << 20;
 }
 
 int64_t gemmBytesOfA(const Machine& machine) {

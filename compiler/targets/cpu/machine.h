@@ -33,6 +33,9 @@ struct Machine {
   bool hasBf16Tiles = false;
   bool hasByteTiles = false;
   bool isX86 = false;
+  /// AVX-512 as Intel's servers have it: two multiplications of 512 bits a cycle, as many loads, and 2 MB of second-level
+  /// cache. AMD's, where all choices for AVX-512 were made first, keep those.
+  bool hasTwoWideMultipliers = false;
 
   /// "avx512", "avx2" or "neon".
   std::string_view level() const;
@@ -43,14 +46,19 @@ int64_t gemmRows(const Machine& machine);
 /// How many vectors of columns of c it holds for each row.
 int64_t gemmVectors(const Machine& machine);
 
-/// How many vectors of a row of b lie side by side in a panel of it, where a row has so many of them.
-int64_t gemmPanelVectors(const Machine& machine, int64_t vectors);
+/// How many vectors of a row of b lie side by side in a panel of it, where a row has so many of them; `group` rows are
+/// interleaved.
+int64_t gemmPanelVectors(const Machine& machine, int64_t vectors, int64_t group);
+/// How many steps of k the loop of a micro-kernel does in a turn, where they divide k.
+int64_t gemmStepsAtOnce(const Machine& machine);
 /// Whether a micro-kernel sums up from 0 and adds c in the end, while c is on its way to the first-level cache.
 bool gemmAddsLate(const Machine& machine);
 /// Whether a micro-kernel asks for the c of the rows after its own.
 bool gemmAsksAhead(const Machine& machine);
 /// Whether a micro-kernel's rows of a, so many bytes apart, leave room in each set of the first-level cache.
 bool gemmRowsStaySpread(const Machine& machine, int64_t rowBytes);
+/// Whether a packed b of so many bytes comes from the third-level cache for each tile of a.
+bool gemmStreamsB(const Machine& machine, int64_t bytes);
 /// Bytes of a that stay in the second-level cache while all columns of b pass; 0: all there are.
 int64_t gemmBytesOfA(const Machine& machine);
 

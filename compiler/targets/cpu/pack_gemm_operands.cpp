@@ -189,8 +189,11 @@ private:
   void announceNext(bool packed) {
     if (tile::CopyOp inPlace = from.runOfA; inPlace && replaced.contains(inPlace))
       announceNextTile(builder, inPlace, MatrixSource(inPlace).rowDim, "a");
-    else if (packed && from.a)
+    else if (packed && from.a && (onTiles || !gemmStreamsB(machine, bytesOfB())))
       announceNextTile(builder, from.a, MatrixSource(from.a).rowDim, "a");
+    else if (packed && from.a) // what came so early, b would have driven out
+      (broughtA ? broughtA : from.a)
+          ->setAttr(kRowsAheadAttr, builder.getI64IntegerAttr(kRowsFetchedAhead));
     if (packed && from.b)
       announceNextTile(builder, from.b, MatrixSource(from.b).rowDim, "b");
   }
@@ -219,10 +222,14 @@ private:
   /// Of a panel of b.
   int64_t panelColumns() {
     return onTiles ? tilePanelColumns(columns())
-                   : gemmPanelVectors(machine, columns() / lanes) * lanes;
+                   : gemmPanelVectors(machine, columns() / lanes, group) * lanes;
   }
   int64_t depth() {
     return matrixShape(op.getBRegion())[op.getTransposeB()];
+  }
+  /// As it is packed.
+  int64_t bytesOfB() {
+    return depth() / group * columns() * 4;
   }
 
   /// How many elements side by side along k AMX multiplies as one; 1: it doesn't.
@@ -386,6 +393,7 @@ private:
     auto direct = tile::CopyOp::create(builder, copy.getSourceRegion(), stage);
     direct.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
     replaced.insert(copy);
+    broughtA = direct;
     return stage;
   }
 
@@ -613,6 +621,7 @@ private:
   bool isShifted = false;
   /// Nothing reads the targets of these any more.
   llvm::SmallSetVector<tile::CopyOp, 2> replaced; // one, where both operands are one buffer
+  tile::CopyOp broughtA;                          // the copy that stands for a replaced one of a
 };
 
 struct PackGemmOperands : MachinePass<PackGemmOperands> {

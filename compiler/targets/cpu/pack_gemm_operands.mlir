@@ -2,6 +2,7 @@
 // RUN: tilewright-opt %s --cpu-pack-gemm-operands --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --cpu-pack-gemm-operands=cpu=znver5 --split-input-file | FileCheck %s --check-prefix=ZEN
 // RUN: tilewright-opt %s --cpu-pack-gemm-operands=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
+// RUN: tilewright-opt %s --cpu-pack-gemm-operands=cpu=sapphirerapids --split-input-file | FileCheck %s --check-prefix=INTEL
 
 // Operands narrower than the accumulator are widened on chip; b becomes panels of 16 columns, transposed block by
 // block; micro-kernels see to the run-time clear.
@@ -547,6 +548,39 @@ func.func @widened(%F: !tile.buffer<16x16xf8E4M3FN, global> {tile.name = "F"},
     tile.copy %G : !tile.buffer<16x64xf8E4M3FN, global> to %B : !tile.buffer<16x64xbf16, shared>
     tile.gemm %A : !tile.buffer<16x16xbf16, shared>, %B : !tile.buffer<16x64xbf16, shared>
       into %C : !tile.buffer<16x64xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+// A b of 2 MB passes through the second-level cache for each tile of a, and would drive out what of the next one is there
+// already: the copy of a asks for its rows itself. On Intel's cores a panel is two vectors wide.
+// CHECK-LABEL: func.func @streamed
+// CHECK-NOT: cpu.ahead
+// CHECK: tile.copy {{.*}} {cpu.rows_ahead = 16 : i64}
+// CHECK-NOT: cpu.ahead
+// CHECK: tile.gemm {{.*}} {cpu.packed = 1 : i64}
+// INTEL-LABEL: func.func @streamed
+// INTEL: tile.view %{{.*}} to !tile.buffer<32x512x32xf32, shared>
+// INTEL: tile.copy {{.*}} {cpu.rows_ahead = 16 : i64}
+func.func @streamed(%A: !tile.buffer<256x512xf16, global> {tile.name = "A"},
+    %B: !tile.buffer<512x1024xf32, global> {tile.name = "B"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %a = tile.alloc : !tile.buffer<64x512xf16, shared>
+    %bb = tile.alloc : !tile.buffer<512x1024xf32, shared>
+    %c = tile.alloc : !tile.buffer<64x1024xf32, fragment>
+    tile.copy %B : !tile.buffer<512x1024xf32, global> to %bb : !tile.buffer<512x1024xf32, shared>
+    tile.for %i = %c0 to %c4 step %c1 pipelined(2) {
+      %m = arith.muli %i, %c64 : index
+      tile.copy %A[%m, 0] [64, 512] : !tile.buffer<256x512xf16, global> to %a : !tile.buffer<64x512xf16, shared>
+      tile.gemm %a : !tile.buffer<64x512xf16, shared>, %bb : !tile.buffer<512x1024xf32, shared>
+        into %c : !tile.buffer<64x1024xf32, fragment>
+    }
   }
   return
 }
