@@ -117,9 +117,12 @@ def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, i
 
     if on_tiles(dtype):
         return blocks_on_tiles(m, n, k, dtype, threads)
-    if "avx512" not in _compiler.host_cpu() or m < 1024 or m % 128:
+    cpu = _compiler.host_cpu()
+    if "avx512" not in cpu or m < 1024 or m % 128:
         return {}
     width = {"bfloat16": 2, "int8": 1}.get(dtype, 4)
+    if width == 4 and not cpu.startswith("znver"):
+        return wide_blocks(m, n, k, threads)
     if width < 4 and 256 << 10 <= width * k * 256 <= 512 << 10:
         # A result of int32 goes straight from the sums, which by steps it doesn't.
         form = {"block_m": 128, "block_n": 512 if dtype == "int8" and k >= 2048 else 256}
@@ -131,6 +134,18 @@ def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, i
     while rows > 256 and -(-m // rows) * columns < 2 * threads and rows % 256 == 0:
         rows //= 2
     return {"rows": rows, **form} if m % rows == 0 else {}
+
+
+def wide_blocks(m: int, n: int, k: int, threads: int) -> dict[str, int]:
+    """The same in float32 for a second-level cache of 2 MB, which holds 256 rows of A while B passes
+    by: up to 2,048 columns, so that each row of A, in a page of its own, is brought seldom."""
+    rows, columns = min(m, 2048), min(n, 2048)
+    while threads > 1 and (m // rows) * (n // columns) < 2 * threads and max(rows, columns) > 256:
+        rows, columns = (rows // 2, columns) if rows >= columns else (rows, columns // 2)
+    if m % rows or n % columns or k % 512 or rows % 64 or columns % 32:
+        return {}
+    block_m = 256 if columns > 512 and rows % 256 == 0 else 64
+    return {"rows": rows, "block_m": block_m, "block_n": columns, "block_k": 512}
 
 
 def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:

@@ -44,9 +44,10 @@ def test_names_and_order():
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8"])
 @pytest.mark.parametrize("shape", [(1024, 1024, 1024), (4096, 4096, 4096), (4096, 4096, 64)])
 @pytest.mark.parametrize("threads", [1, 2, 8])
-def test_long_blocks_fill_the_shape(monkeypatch, dtype, shape, threads):
+@pytest.mark.parametrize("cpu", ["znver4", "sapphirerapids"])
+def test_long_blocks_fill_the_shape(monkeypatch, dtype, shape, threads, cpu):
     m, n, k = shape
-    monkeypatch.setattr("tilewright._compiler.host_cpu", lambda: "avx512")
+    monkeypatch.setattr("tilewright._compiler.host_cpu", lambda: f"{cpu} avx512")
     form = operator_speed.long_blocks(m, n, k, dtype, threads)
     assert bool(form) == (k > 64)
     if form:
