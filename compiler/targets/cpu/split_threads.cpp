@@ -15,7 +15,8 @@
 /// A segment is what lies between two cuts (collective ops): it runs as one loop over the threads, a tile.for
 /// where it holds more than arithmetic, loads, stores and branches. A
 /// loop or branch that holds a cut stays outside of these loops; its bounds or condition are those
-/// of the first thread (an assertion says that they are the same for all). A branch that groups of threads take
+/// of the first thread (an assertion says that they are the same for all; where threads begin at numbers of their own, as many
+/// turns are). A branch that groups of threads take
 /// (group_threads.cpp) is run by one group after the other. What holds only shuffles, votes or
 /// barriers of a warp is run warp by warp. Values and buffers of a thread that live across a cut get
 /// one more dim; cheap index arithmetic is computed again instead.
@@ -25,6 +26,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/ir/thread_groups.h"
 #include "compiler/ir/thread_ops.h"
+#include "compiler/passes/analysis/thread_divergence.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
@@ -494,6 +496,34 @@ private:
   llvm::DenseSet<Value> cheap;
 };
 
+/// Loops that hold a cut and begin elsewhere in each thread, `T.serial(lane, n, 32)`: all threads must take as many
+/// turns, so these are counted, and the variable is each thread's.
+void countTurns(tile::LaunchOp launch) {
+  const ThreadCuts cuts(launch);
+  const ThreadDivergence divergence(launch);
+  SmallVector<tile::ForOp> loops;
+  launch.walk([&](tile::ForOp loop) {
+    if (cuts.isCut(loop) && divergence.differs(loop.getLower()))
+      loops.push_back(loop);
+  });
+  for (tile::ForOp loop : loops) {
+    ImplicitLocOpBuilder builder(loop.getLoc(), loop);
+    IndexMath math(builder);
+    Value lower = loop.getLower(), step = loop.getStep();
+    Value distance = math.sub(loop.getUpper(), lower);
+    Value turns =
+        math.max(builder.createOrFold<arith::CeilDivSIOp>(distance, step), math.constant(0));
+    loop.getLowerMutable().assign(math.constant(0));
+    loop.getUpperMutable().assign(turns);
+    loop.getStepMutable().assign(math.constant(1));
+    Value turn = loop.getInductionVar();
+    builder.setInsertionPointToStart(loop.getBodyBlock());
+    Value moved = math.mul(turn, step), value = math.add(lower, moved);
+    const llvm::SmallPtrSet<Operation*, 2> own{moved.getDefiningOp(), value.getDefiningOp()};
+    turn.replaceAllUsesExcept(value, own);
+  }
+}
+
 struct SplitThreads : KernelPass<SplitThreads> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitThreads)
   static constexpr llvm::StringLiteral kArgument = "cpu-split-threads";
@@ -506,8 +536,10 @@ struct SplitThreads : KernelPass<SplitThreads> {
   void runOnOperation() override {
     SmallVector<tile::LaunchOp> launches(getOperation().getOps<tile::LaunchOp>());
     for (tile::LaunchOp launch : launches)
-      if (tellsThreadsApart(launch))
+      if (tellsThreadsApart(launch)) {
+        countTurns(launch);
         ThreadSplitter(launch, launch.getThreadCount()).split();
+      }
   }
 };
 

@@ -125,3 +125,27 @@ func.func @groups(%A: !tile.buffer<64xf32, global> {tile.name = "A"}, %n: index 
   }
   return
 }
+
+// -----
+
+// A loop with a shuffle that begins elsewhere in each thread: its turns are counted, and all must take as many.
+// CHECK-LABEL: func.func @counted_turns
+// CHECK: arith.ceildivsi
+// CHECK: arith.maxsi
+// CHECK: tile.assert %{{.*}}, "the threads of a warp must agree here"
+// CHECK: tile.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
+func.func @counted_turns(%A: !tile.buffer<128xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  %lane = arith.constant 1 : i32
+  tile.launch (%b) in (%c1) threads(32) {
+    %t = tile.thread_id 0
+    tile.for %i = %t to %c128 step %c32 {
+      %v = tile.load %A[%i] : !tile.buffer<128xf32, global>
+      %w = tile.shuffle xor %v, %lane : f32
+      tile.store %w, %A[%i] : !tile.buffer<128xf32, global>
+    }
+  }
+  return
+}
