@@ -334,8 +334,27 @@ class WorkspaceKernel(JITKernel):
         return results if results or self.target == "ascend" else None
 
 
+#: How the parameters begin that a kernel has beside its own: workspaces (T.alloc_global).
+WORKSPACE = "tw_workspace"
+
+
+def _with_workspaces(manifest: str, out_idx: list[int] | None) -> list[int] | None:
+    """`out_idx`, which counts the kernel's own parameters, and the workspaces behind these."""
+    if f'"{WORKSPACE}' not in manifest:
+        return out_idx
+    import json
+
+    params = json.loads(manifest)["params"]
+    added = [n for n, each in enumerate(params) if each["name"].startswith(WORKSPACE)]
+    given = list(out_idx or [])
+    own = [number - len(added) if number < 0 else number for number in given]
+    kept = len(out_idx.results) if isinstance(out_idx, Outputs) else len(own)
+    return Outputs(own[:kept], [*own[kept:], *added])
+
+
 def kernel_of(entry: Entry, out_idx: list[int] | None, **more: Any) -> JITKernel:
     """A kernel that makes the parameters `out_idx` at each call."""
+    out_idx = _with_workspaces(entry.manifest, out_idx)
     if not isinstance(out_idx, Outputs):
         return JITKernel(entry, out_idx, **more)
     return WorkspaceKernel(entry, out_idx, **more)

@@ -402,7 +402,11 @@ class Interpreter(ControlFlow):
             return
         text = str(self.value(node.msg)) if node.msg else ast.unparse(node.test)
         self.mark(node)
-        self.tracer.builder.device_assert(self.tracer.value(condition), plain_text(text))
+        held = self.tracer.value(condition)
+        if self.tracer.launch is None:  # between launches: the next one checks it
+            self.tracer.promises.append((held, plain_text(text), self.place(node)))
+            return
+        self.tracer.builder.device_assert(held, plain_text(text))
 
     def exec_Raise(self, node: ast.Raise) -> None:
         error = self.value(node.exc) if node.exc else RuntimeError("No active exception to reraise")

@@ -199,6 +199,8 @@ def finish(
         tracer.report("a statement failed without a message", "internal")
     if not tracer.has_errors:
         report_open_reducers(tracer.reducers, tracer)
+    for _, _, place in tracer.promises:
+        tracer.report("no T.Kernel follows that could check this assert", place=place)
     if not tracer.has_errors:
         tracer.at(source.header_place())
         module = tracer.builder.finish()
@@ -210,7 +212,8 @@ def finish(
     of_libm = {f: call for f, call in tracer.of_libm.items() if not defines(tracer.sources, f)}
     references = of_libm | tracer.references
     warnings = [d for d in diagnostics if d.kind == "warning"]
-    return CapturedKernel(name, module, names, outputs, references, warnings)
+    parameters = [*names, *tracer.workspaces]
+    return CapturedKernel(name, module, parameters, outputs, references, warnings)
 
 
 def _annotations(kernel: PrimFunc, source: FunctionSource, tracer: Tracer) -> dict[str, Value]:

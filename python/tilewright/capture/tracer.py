@@ -103,6 +103,10 @@ class Tracer:
         self.references: dict[str, Any] = {}
         #: Functions of libm that are called by name, if the kernel has no own ones of these names.
         self.of_libm: dict[str, Any] = {}
+        #: Parameters that calls make and drop (T.alloc_global of extents that they say).
+        self.workspaces: list[str] = []
+        #: What must hold when the next launch begins: conditions, texts and places of asserts.
+        self.promises: list[tuple[Any, str, Place]] = []
         #: Texts of T.import_source.
         self.sources: list[str] = []
         #: Names of functions whose arguments took libm's dtypes.

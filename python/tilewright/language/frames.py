@@ -78,12 +78,23 @@ class KernelLaunch(RunTimeContext):
         threads = [tracer.index(t) for t in self.threads]
         tracer.launch = self
         ids = tracer.builder.begin_launch(grid, threads, tracer.attributes(self.attributes))
+        self._check_promises(tracer)
         variables = [variable_of(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
         if self.attributes.get("npu") and len(grid) != 1:  # the builder has told it
             return POISON
         if self.attributes.get("npu") and not threads:
             variables.append(variable_of(tracer, tracer.builder.vector_id(), 2))
         return variables
+
+    @staticmethod
+    def _check_promises(tracer: Tracer) -> None:
+        """What was asserted since the last launch."""
+        here = tracer.place
+        for condition, text, place in tracer.promises:
+            tracer.at(place)
+            tracer.builder.device_assert(condition, text)
+        tracer.promises.clear()
+        tracer.at(here)
 
     def leave(self, tracer: Tracer) -> None:
         tracer.launch = None

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..capture.tracer import current, guarded_by_poison
 from .dtypes import is_dtype, to_dtype
 from .values import (
@@ -56,8 +58,28 @@ def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
 
 @guarded_by_poison
 def alloc_global(shape: Any, dtype: Any) -> Any:
-    """A workspace in global memory."""
+    """A workspace in global memory. Before a `T.Kernel` its extents may be symbols."""
+    tracer = current()
+    extents = _shape(shape)
+    is_open = tracer.launch is None and any(isinstance(e, Expr) for e in extents)
+    if is_open and tracer.integers_if_known(extents) is None:
+        return _workspace(extents, dtype)
     return allocate(shape, dtype, "global")
+
+
+def _workspace(extents: list[Any], dtype: Any) -> Any:
+    """One whose size each call knows: a parameter that calls make and drop."""
+    from ..kernel import WORKSPACE
+
+    tracer = current()
+    if tracer.signature is not None:
+        raise unsupported(
+            "a workspace whose extents calls say is not supported in an eager kernel; let them be "
+            "T.const, or write the kernel as T.prim_func"
+        )
+    name = f"{WORKSPACE}{len(tracer.workspaces)}_{tracer.take_name('global')}"
+    tracer.workspaces.append(name)
+    return tracer.made(partial(tracer.builder.tensor, name), extents, to_dtype(dtype))
 
 
 @guarded_by_poison

@@ -74,8 +74,11 @@ class PrimFunc:
     @property
     def params(self) -> list[Parameter]:
         """Its parameters in order, under TVM's names: `A_handle` of a tensor A."""
+        from ..kernel import WORKSPACE
+
         annotations = self.function.__annotations__
-        return [Parameter(name, annotations.get(name)) for name in self.capture().parameters]
+        names = [n for n in self.capture().parameters if not n.startswith(WORKSPACE)]
+        return [Parameter(name, annotations.get(name)) for name in names]
 
     @property
     def buffer_map(self) -> dict[Parameter, Any]:
