@@ -155,8 +155,8 @@ _WITHOUT_EFFECT = {
     "tl.ascend_tail_mask": "because what a load leaves of a tile is pad_value, also in reductions",
     "tl.ascend_scalar_store_to_dma": "because single elements go past the scalar unit's cache",
 }
-#: Keys by which a GPU's compiler is told to do what has no counterpart here. Those that turn off what
-#: there is none of (tl.disable_tma_lower, tl.disable_wgmma) have what they ask for.
+#: Keys by which a GPU's compiler is told to do what has no counterpart here. Those that turn off
+#: what there is none of (tl.disable_tma_lower, tl.disable_wgmma) have what they ask for.
 _OF_COMPILERS = frozenset(
     [
         *("tl.config_index_bitwidth", "tl.ptxas_register_usage_level", "tl.enable_async_copy"),
@@ -255,7 +255,8 @@ def check_pass_configs(pass_configs: object) -> None:
         elif name.replace("tir.", "tirx.") in _OF_COMPILERS and value:
             idle.append(f"'{name}'")
     if idle:
-        subject = "config " + idle[0] + " has" if len(idle) == 1 else f"configs {', '.join(idle)} have"
+        names = ", ".join(idle)
+        subject = f"config {names} has" if len(idle) == 1 else f"configs {names} have"
         remark(f"pass {subject} no effect here: a GPU's compiler is told so how to work")
 
 

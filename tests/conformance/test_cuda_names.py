@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA's functions of warps and of integers by their names, and arithmetic that TVM has names for."""
+"""CUDA's functions of warps and of integers by name, and arithmetic that TVM has names for."""
 
 from __future__ import annotations
 

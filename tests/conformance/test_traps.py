@@ -594,9 +594,7 @@ def test_trap_12_symbols_of_strides_of_unit_dims(agree, floats, rows):
     n, stride = T.dynamic("n, stride")
 
     @T.prim_func
-    def kernel(
-        A: T.StridedTensor((n, 4), (stride, 1), "float32"), B: T.Tensor((n, 4), "float32")
-    ):
+    def kernel(A: T.StridedTensor((n, 4), (stride, 1), "float32"), B: T.Tensor((n, 4), "float32")):
         with T.Kernel(n, threads=4) as row:
             for i in T.Parallel(4):
                 B[row, i] = A[row, i]

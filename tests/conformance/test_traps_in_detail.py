@@ -140,7 +140,7 @@ def test_trap_03_fragments_that_are_broadcast(agree, floats):
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("shared", [T.alloc_fragment, T.alloc_shared])
 def test_trap_03_iterations_that_share_elements(cpu_only, numpy_dtypes, random, dtype, shared):
-    """On a GPU a layout gives all iterations of an element to one thread, which takes them in turn."""
+    """On a GPU a layout gives those of an element to one thread, which takes them in turn."""
 
     @T.prim_func
     def kernel(A: T.Tensor((32, 64), dtype), B: T.Tensor((4, 8), dtype), C: T.Tensor((64,), dtype)):

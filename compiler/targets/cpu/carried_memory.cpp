@@ -31,10 +31,12 @@ public:
 
   /// Whether two iterations never use the same element at these indices.
   bool areApart(ValueRange indices) const {
-    return llvm::any_of(indices, [&](Value index) {
-      const std::optional<Motion> motion = motionOf(index);
-      return motion && std::abs(motion->step) > motion->spread;
-    }) || differInEachTurn(indices);
+    return llvm::any_of(indices,
+                        [&](Value index) {
+                          const std::optional<Motion> motion = motionOf(index);
+                          return motion && std::abs(motion->step) > motion->spread;
+                        }) ||
+           differInEachTurn(indices);
   }
 
 private:

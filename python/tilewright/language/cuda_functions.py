@@ -107,7 +107,9 @@ def _of_threads() -> dict[str, _Function]:
     return found
 
 
-def _shuffled(shuffle: Callable[..., Any], mask: Any, value: Any, lane: Any, width: Any = 32) -> Any:
+def _shuffled(
+    shuffle: Callable[..., Any], mask: Any, value: Any, lane: Any, width: Any = 32
+) -> Any:
     return shuffle(value, lane, width)
 
 

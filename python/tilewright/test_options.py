@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choices of a compilation that have no effect: each is said once, or has what it asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+FOR_GPUS = "no effect here: a GPU's compiler is told so how to work"
+#: Those of TileLang-Ascend that are inherited: names of a kernel's pass_configs that must be there.
+INHERITED_KEYS = [
+    getattr(tilewright.PassConfigKey, name)
+    for name in (
+        *("TL_SIMPLIFY", "TL_DYNAMIC_ALIGNMENT", "TL_DISABLE_DYNAMIC_TAIL_SPLIT"),
+        *("TL_DISABLE_WARP_SPECIALIZED", "TL_DISABLE_TMA_LOWER", "TL_DISABLE_WGMMA"),
+        *("TL_DISABLE_SAFE_MEMORY_ACCESS", "TL_DISABLE_OUT_OF_BOUND_WARNING"),
+        *("TIR_ENABLE_EQUIV_TERMS_IN_CSE", "TIR_DISABLE_CSE", "TIR_SIMPLIFY", "TIR_NOALIAS"),
+    )
+]
+
+
+def factory(n):
+    @T.prim_func
+    def kernel(A: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            A[0] = 1.0
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"pass_configs": {"tl.no_such": 1}}, "pass config 'tl.no_such' is unknown, and ignored"),
+        ({"pass_configs": {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}}, None),
+        (
+            {"pass_configs": {tilewright.PassConfigKey.TL_PASS_PROFILE: True}},
+            "pass config 'tl.pass_profile' has no effect here, whatever the target",
+        ),
+        (
+            {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_TAIL_MASK: True}},
+            "pass config 'tl.ascend_tail_mask' has no effect here, because what a load leaves of a "
+            "tile is pad_value, also in reductions",
+        ),
+        (
+            {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_SCALAR_STORE_TO_DMA: True}},
+            "pass config 'tl.ascend_scalar_store_to_dma' has no effect here, because single "
+            "elements go past the scalar unit's cache",
+        ),
+        (
+            {
+                "pass_configs": {
+                    tilewright.PassConfigKey.TL_ASCEND_VECTOR_MASK_REUSE: False,
+                    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC_VS: True,
+                }
+            },
+            None,
+        ),
+        (
+            {"compile_flags": ["-O3"], "target": "ascend"},
+            "compile_flags have no effect here, whatever the target",
+        ),
+        (
+            {"pass_configs": {"tl.disable_tma_lower": True, "tir.disable_vectorize": True}},
+            f"pass config 'tir.disable_vectorize' has {FOR_GPUS}",
+        ),
+        (
+            {"pass_configs": {"tl.enable_async_copy": True, "tl.layout_cost_model": "io"}},
+            f"pass configs 'tl.enable_async_copy', 'tl.layout_cost_model' have {FOR_GPUS}",
+        ),
+        ({"pass_configs": dict.fromkeys(INHERITED_KEYS, True)}, None),
+        ({"pass_configs": {"tirx.Simplify": {"enable_simplify_let_inline": True}}}, None),
+        ({"execution_backend": "cython"}, None),
+        ({"execution_backend": "tvm_ffi"}, None),
+        (
+            {"execution_backend": "nvrtc"},
+            "execution_backend 'nvrtc' has no effect here, whatever the target",
+        ),
+        (
+            {"execution_backend": "cutedsl"},
+            "execution_backend 'cutedsl' has no effect here, whatever the target",
+        ),
+    ],
+)
+def test_choices_without_effect_are_said_once(choices, message, recwarn, monkeypatch):
+    monkeypatch.setattr("tilewright.options._remarks", set())
+    tilewright.jit(**choices)(factory)
+    tilewright.jit(**choices)(factory)
+    assert [str(w.message) for w in recwarn] == ([message] if message else [])
+    assert all(w.filename == __file__ for w in recwarn)
