@@ -230,3 +230,23 @@ def test_tile_operations_are_refused_in_an_open_parallel_loop():
 
     with pytest.raises(CompileError, match=r"T.copy .*T.Parallel"):
         tilewright.compile(kernel)
+
+
+def test_a_number_by_the_name_of_a_tensor(agree, random):
+    """What a loop reads of the tensor before is the tensor's in each turn, as in TileLang."""
+
+    @T.prim_func
+    def kernel(scale: T.Tensor((4, 8), "float32"), B: T.Tensor((4, 8), "float32")):
+        with T.Kernel(1, threads=8):
+            row = T.alloc_fragment((8,), "float32")
+            largest = T.alloc_fragment((1,), "float32")
+            for k in T.serial(4):
+                for i in T.Parallel(8):
+                    row[i] = scale[k, i]
+                T.reduce_max(row, largest, dim=0)
+                for i in T.Parallel(8):
+                    scale = largest[0] * 2.0
+                    B[k, i] = row[i] * scale
+
+    a = random.standard_normal((4, 8)).astype(np.float32)
+    agree(kernel, [a, np.zeros_like(a)], {1: a * a.max(1, keepdims=True) * 2})
