@@ -326,7 +326,8 @@ private:
       return false;
     }
     other = nearer;
-    state.report(Severity::Warning, message + ", so " + state.text(nearer) + " are copied", notes());
+    state.report(Severity::Warning, message + ", so " + state.text(nearer) + " are copied",
+                 notes());
     return true;
   }
 

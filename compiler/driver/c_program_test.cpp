@@ -106,7 +106,7 @@ int main(void) {
 })";
 
 /// A product of bfloat16, in tiles of AMX where the machine has them; with SMALL the system may refuse those.
-const char* const gemmProgram = R"(
+const char* const tileGemmProgram = R"(
 #define _GNU_SOURCE
 #include "kernel.h"
 #include <signal.h>
@@ -191,7 +191,7 @@ TEST_F(CProgramTest, RunsOneLaunchAfterTheOther) {
 
 TEST_F(CProgramTest, MultipliesAsTheMachineDoes) {
   const std::string text = gemmText({64, 64, 64}, {32, 32, 32}, "bf16", "f32");
-  makeLibrary("native", text.c_str(), gemmProgram);
+  makeLibrary("native", text.c_str(), tileGemmProgram);
   ASSERT_EQ(shell(TILEWRIGHT_C_COMPILER " -Wall -Werror -std=c11 main.c ./libkernel.so -o program"),
             0);
   EXPECT_EQ(shell("./program"), 0);
@@ -201,7 +201,7 @@ TEST_F(CProgramTest, SaysThatTilesAreRefused) {
   if (!canRun("avx512"))
     GTEST_SKIP() << "this machine has no avx512, which the code before begins with";
   const std::string text = gemmText({64, 64, 64}, {32, 32, 32}, "bf16", "f32");
-  makeLibrary("sapphirerapids", text.c_str(), gemmProgram);
+  makeLibrary("sapphirerapids", text.c_str(), tileGemmProgram);
   ASSERT_EQ(shell(TILEWRIGHT_C_COMPILER
                   " -DSMALL -Wall -Werror -std=c11 main.c ./libkernel.so -o program"),
             0);

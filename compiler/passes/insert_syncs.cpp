@@ -62,8 +62,7 @@ private:
       return vote.getScope() != tile::SyncScope::Warp;
     if (auto alloc = dyn_cast<tile::AllocOp>(op))
       return isOfBlock(alloc.getBuffer());
-    return isa<tile::ParallelOp>(op) ||
-           (tile::tileTarget(&op) && !tile::isOfSingleThread(&op));
+    return isa<tile::ParallelOp>(op) || (tile::tileTarget(&op) && !tile::isOfSingleThread(&op));
   }
 
   /// What an op and all that it holds touches of the block's memory.

@@ -104,9 +104,12 @@ class Scope:
     def _check_carried(self, name: str, previous: Binding, value: object) -> None:
         if not is_run_time(value) and _same(previous.value, value):
             return
-        if isinstance(previous.value, BufferRef) and not previous.value.is_variable:
-            if not isinstance(value, (BufferRef, RegionRef)):
-                return  # a number is no change of a buffer, but another thing of that name
+        if (
+            isinstance(previous.value, BufferRef)
+            and not previous.value.is_variable
+            and not isinstance(value, (BufferRef, RegionRef))
+        ):
+            return  # a number is no change of a buffer, but another thing of that name
         for frame in self.frames[previous.depth :]:
             read = frame.reads.get((id(self), name)) if frame.is_loop else None
             if read is not None:
