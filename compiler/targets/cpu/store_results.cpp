@@ -44,6 +44,8 @@ struct Finished {
   tile::CopyOp copy;
   /// Around the gemm, or the gemm itself: what the copy follows.
   Operation* before = nullptr;
+  /// Whether the copy is done, where it stands in a branch behind the gemm.
+  Value condition = {};
 };
 
 /// The only copy that reads an on-chip buffer, all of it, which else only `gemm` and fills use.
@@ -67,18 +69,25 @@ bool isStorable(Type from, Type to) {
   return from == to || (wide && narrow && wide.isF32() && (narrow.isF16() || narrow.isBF16()));
 }
 
-/// Whether a copy brings a matrix as it is to rows of a dense tensor, all of them inside.
-bool bringsRows(tile::CopyOp copy) {
+/// Whether two regions of a buffer are the same.
+bool isSame(const BufferRegion& x, const BufferRegion& y) {
+  return x.buffer == y.buffer && isEqualConstantIntOrValueArray(x.offsets, y.offsets) &&
+         x.staticExtents() == y.staticExtents();
+}
+
+/// Whether a copy brings the sums of a gemm as they are to rows of a dense tensor, all of them inside.
+bool bringsRows(tile::CopyOp copy, const BufferRegion& sums) {
   const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
   const SmallVector<int64_t> to = target.staticExtents();
   const size_t rank = to.size();
-  if (copy.getRelu() || copy.getTranspose() || copy.getScale() || !source.isWhole() ||
-      !isDenseTensor(target.buffer) || rank < 2 || source.type().getRank() != 2)
+  if (copy.getRelu() || copy.getTranspose() || copy.getScale() || !isSame(source, sums) ||
+      !isDenseTensor(target.buffer) || rank < 2)
     return false;
   for (int64_t dim = 0; dim < int64_t(rank); ++dim)
     if (!copy.isTargetInBounds(dim))
       return false;
-  return ArrayRef(to).take_back(2) == ArrayRef(source.staticExtents()) &&
+  const SmallVector<int64_t> from = source.staticExtents();
+  return ArrayRef(to).take_back(2) == ArrayRef(from).take_back(2) &&
          llvm::all_of(ArrayRef(to).drop_back(2), [](int64_t extent) { return extent == 1; }) &&
          isStorable(source.type().getElementType(), target.type().getElementType());
 }
@@ -91,6 +100,44 @@ bool isQuietBetween(Operation* first, Operation* last) {
     if (!isMemoryEffectFree(op))
       return false;
   return true;
+}
+
+/// Whether `value` is what a loop's variable is in its last turn, or in its first one.
+bool isVariableOf(tile::ForOp loop, Value condition, bool last) {
+  auto is = condition ? condition.getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+  if (!is || is.getPredicate() != arith::CmpIPredicate::eq || is.getLhs() != loop.getInductionVar())
+    return false;
+  if (!last)
+    return isEqualConstantIntOrValue(OpFoldResult(is.getRhs()), OpFoldResult(loop.getLower()));
+  auto value = getConstantIntValue(is.getRhs()), upper = getConstantIntValue(loop.getUpper()),
+       step = getConstantIntValue(loop.getStep());
+  return value && upper && step && *value < *upper && *value + *step >= *upper;
+}
+
+/// The copy in a branch behind the gemm that is taken in the last turn of a loop around both, in whose first turn the
+/// sums count as 0. Each turn of a loop between has sums of its own.
+std::optional<Finished> finishedInLastTurn(tile::GemmOp gemm, tile::CopyOp copy) {
+  auto branch = dyn_cast<scf::IfOp>(copy->getParentOp());
+  if (!branch || copy->getBlock() != branch.thenBlock() || !isQuietBetween(gemm, branch) ||
+      !llvm::all_of(branch.thenBlock()->without_terminator(),
+                    [&](Operation& op) { return &op == copy || isMemoryEffectFree(&op); }))
+    return std::nullopt;
+  const BufferRegion c = gemm.getCRegion();
+  for (auto loop = dyn_cast<tile::ForOp>(gemm->getParentOp()); loop;
+       loop = dyn_cast<tile::ForOp>(loop->getParentOp())) {
+    if (isVariableOf(loop, branch.getCondition(), /*last=*/true)) {
+      const bool beginsAnew =
+          gemm.getClearAccum() || isVariableOf(loop, gemm.getClear(), /*last=*/false);
+      return beginsAnew ? std::optional(Finished{gemm, copy, gemm, branch.getCondition()})
+                        : std::nullopt;
+    }
+    const bool hasOwn = llvm::any_of(c.offsets, [&](OpFoldResult offset) {
+      return dyn_cast<Value>(offset) == loop.getInductionVar();
+    });
+    if (!hasOwn)
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 /// Whether the sums are of no use behind the copy: no loop around it goes on with them.
@@ -108,19 +155,20 @@ bool beginsAnew(const Finished& what) {
   if (gemm.getClearAccum())
     return true;
   auto loop = dyn_cast<tile::ForOp>(what.before);
-  auto first = gemm.getClear() ? gemm.getClear().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
-  return loop && first && first.getPredicate() == arith::CmpIPredicate::eq &&
-         first.getLhs() == loop.getInductionVar() &&
-         isEqualConstantIntOrValue(OpFoldResult(first.getRhs()), OpFoldResult(loop.getLower()));
+  return loop && isVariableOf(loop, gemm.getClear(), /*last=*/false);
 }
 
 std::optional<Finished> finished(tile::GemmOp gemm) {
   const BufferRegion c = gemm.getCRegion();
-  if (!c.buffer.getDefiningOp<tile::AllocOp>() || !c.isWhole() || c.type().isGlobal() ||
+  if (!c.buffer.getDefiningOp<tile::AllocOp>() || c.type().isGlobal() ||
       gemm.getBRegion().type().isGlobal())
     return std::nullopt;
   tile::CopyOp copy = soleReader(gemm, c.buffer);
-  if (!copy || !bringsRows(copy))
+  if (!copy || !bringsRows(copy, c))
+    return std::nullopt;
+  if (isa<scf::IfOp>(copy->getParentOp()))
+    return finishedInLastTurn(gemm, copy);
+  if (!c.isWhole())
     return std::nullopt;
   Finished result{gemm, copy, gemm};
   if (copy->getBlock() != gemm->getBlock()) {
@@ -171,7 +219,8 @@ private:
   /// `value`, of which pure operations between the loop and the copy may be parts, before the loop.
   Value early(Value value) {
     Operation* op = value.getDefiningOp();
-    if (!op || op->getBlock() != what.before->getBlock() || op->isBeforeInBlock(what.before))
+    Operation* outer = op ? what.before->getBlock()->findAncestorOpInBlock(*op) : nullptr;
+    if (!outer || outer->isBeforeInBlock(what.before))
       return value;
     if (Value known = moved.lookupOrNull(value))
       return known;
@@ -234,6 +283,8 @@ private:
 
   /// Of the turn that the builder stands in.
   Value isLast() {
+    if (what.condition)
+      return early(what.condition);
     if (!loop())
       return arith::ConstantOp::create(builder, builder.getBoolAttr(true));
     Value next = math.add(loop().getInductionVar(), loop().getStep());

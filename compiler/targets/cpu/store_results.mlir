@@ -230,3 +230,146 @@ func.func @perhaps_one_tensor(%A : !tile.buffer<8x16xf32, global> {tile.name = "
   }
   return
 }
+
+// -----
+
+// A branch of the last turn of a loop around: what it computes of the place is computed before.
+// CHECK-LABEL: func.func @branch
+// CHECK: %[[LAST:.*]] = arith.cmpi eq, %arg{{.*}}, %c3
+// CHECK: arith.muli %arg{{.*}}, %c16
+// CHECK: unrealized_conversion_cast %{{.*}}, %{{.*}}, %[[LAST]] {{.*}} {cpu.result = f32}
+// CHECK-NEXT: tile.gemm
+// CHECK-NOT: tile.copy
+// LOWERED-LABEL: func.func @branch
+func.func @branch(%out : !tile.buffer<64x32xf32, global> {tile.name = "out"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<4x16x32xf32, fragment>
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.for %p = %c0 to %c4 step %c1 {
+        %first = arith.cmpi eq, %k, %c0 : index
+        %last = arith.cmpi eq, %k, %c3 : index
+        tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+          into %C[%p, %c0, %c0] [1, 16, 32] : !tile.buffer<4x16x32xf32, fragment> clear(%first)
+        scf.if %last {
+          %m = arith.muli %p, %c16 : index
+          tile.copy %C[%p, %c0, %c0] [1, 16, 32] : !tile.buffer<4x16x32xf32, fragment> to %out[%m, %c0] [16, 32] : !tile.buffer<64x32xf32, global>
+            {target_in_bounds = array<i1: true, true>}
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Another turn than the last: the sums are still needed.
+// CHECK-LABEL: func.func @branch_before
+// CHECK-NOT: cpu.result
+// CHECK: tile.copy
+// LOWERED-LABEL: func.func @branch_before
+func.func @branch_before(%out : !tile.buffer<64x32xf32, global> {tile.name = "out"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<4x16x32xf32, fragment>
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.for %p = %c0 to %c4 step %c1 {
+        %first = arith.cmpi eq, %k, %c0 : index
+        %last = arith.cmpi eq, %k, %c2 : index
+        tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+          into %C[%p, %c0, %c0] [1, 16, 32] : !tile.buffer<4x16x32xf32, fragment> clear(%first)
+        scf.if %last {
+          %m = arith.muli %p, %c16 : index
+          tile.copy %C[%p, %c0, %c0] [1, 16, 32] : !tile.buffer<4x16x32xf32, fragment> to %out[%m, %c0] [16, 32] : !tile.buffer<64x32xf32, global>
+            {target_in_bounds = array<i1: true, true>}
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// The next turn of the inner loop goes on with the same sums.
+// CHECK-LABEL: func.func @branch_of_one
+// CHECK-NOT: cpu.result
+// CHECK: tile.copy
+// LOWERED-LABEL: func.func @branch_of_one
+func.func @branch_of_one(%out : !tile.buffer<64x32xf32, global> {tile.name = "out"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<4x16x32xf32, fragment>
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.for %p = %c0 to %c4 step %c1 {
+        %first = arith.cmpi eq, %k, %c0 : index
+        %last = arith.cmpi eq, %k, %c3 : index
+        tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+          into %C[%c2, %c0, %c0] [1, 16, 32] : !tile.buffer<4x16x32xf32, fragment> clear(%first)
+        scf.if %last {
+          %m = arith.muli %p, %c16 : index
+          tile.copy %C[%c2, %c0, %c0] [1, 16, 32] : !tile.buffer<4x16x32xf32, fragment> to %out[%m, %c0] [16, 32] : !tile.buffer<64x32xf32, global>
+            {target_in_bounds = array<i1: true, true>}
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Nothing clears the sums when the loops begin anew.
+// CHECK-LABEL: func.func @branch_without_clear
+// CHECK-NOT: cpu.result
+// CHECK: tile.copy
+// LOWERED-LABEL: func.func @branch_without_clear
+func.func @branch_without_clear(%out : !tile.buffer<64x32xf32, global> {tile.name = "out"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<4x16x32xf32, fragment>
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.for %p = %c0 to %c4 step %c1 {
+        %first = arith.cmpi eq, %k, %c0 : index
+        %last = arith.cmpi eq, %k, %c3 : index
+        tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+          into %C[%p, %c0, %c0] [1, 16, 32] : !tile.buffer<4x16x32xf32, fragment> 
+        scf.if %last {
+          %m = arith.muli %p, %c16 : index
+          tile.copy %C[%p, %c0, %c0] [1, 16, 32] : !tile.buffer<4x16x32xf32, fragment> to %out[%m, %c0] [16, 32] : !tile.buffer<64x32xf32, global>
+            {target_in_bounds = array<i1: true, true>}
+        }
+      }
+    }
+  }
+  return
+}
