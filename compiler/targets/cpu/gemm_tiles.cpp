@@ -18,6 +18,8 @@ using namespace mlir;
 /// Numbers of tile registers: sums from 0 on, then two of a, then two of b.
 constexpr int64_t kFirstOfA = kTilesOfSums, kFirstOfB = kFirstOfA + 2;
 constexpr int64_t kGroupBytes = 4;
+/// Of the part of a that is copied.
+constexpr int64_t kPartBytes = 2 * kTileRows * kTileStepsOfPart * kTileColumns * kGroupBytes;
 
 /// What one micro-kernel multiplies, in tiles.
 struct TileBlock {
@@ -28,6 +30,12 @@ struct TileBlock {
 struct TilesOfA {
   Value start;
   int64_t rowBytes, tileBytes, stepBytes;
+};
+
+/// Tiles of sums: the first one's start, and how many bytes apart rows are.
+struct TilesOfSums {
+  Value start;
+  int64_t rowBytes;
 };
 
 /// A part of the depth, in steps of one tile. Sums begin in the first part (null: this is it) and are done in the last.
@@ -81,6 +89,7 @@ private:
         stage =
             UnrealizedConversionCastOp::create(builder, note->getResultTypes(), note->getOperands())
                 .getResult(0);
+        stageOfSums = bytePointer(stage, math.constant(kPartBytes));
         note->erase();
         return;
       }
@@ -222,28 +231,46 @@ private:
     return block.columns * kTileColumns;
   }
 
+  /// c's part of a micro-kernel.
+  TilesOfSums sumsInC(Value row, Value column) {
+    return {sumPointer(row, column), c.rowStride * elementBytes()};
+  }
+
+  /// Between parts, each micro-kernel's sums lie in one run.
+  TilesOfSums sumsInStage(Value column, TileBlock block) {
+    Value before = math.mul(column, math.constant(2 * kTileRows * elementBytes()));
+    return {bytePointer(stageOfSums, before), width(block) * elementBytes()};
+  }
+
   void microKernel(Value row, Value column, TileBlock block, const TilesOfA& tiles,
                    const Part& part) {
-    Value target = sumPointer(row, column);
-    firstSums(target, block, part);
-    if (nextA && nextA.turn)
-      fetchNextRun(row, height(block), column, width(block));
+    firstSums(row, column, block, part);
     // The panels before are as long as so many columns.
     Value startOfB = bytePointer(
         b.pointer,
         math.add(math.mul(column, math.constant(kGroupBytes * groups)),
                  math.mul(part.firstStep, math.constant(depth * kGroupBytes * panelColumns))));
     either(part.isLast ? result.isLast : Value(), [&](bool isResult) {
-      Value to = isResult ? resultPointer(row, column) : target;
+      const TilesOfSums target = part.isLast ? sumsInC(row, column) : sumsInStage(column, block);
+      Value place = isResult ? resultPointer(row, column) : target.start;
       forSteps(part.steps, [&](Value step) {
         multiply(bytePointer(tiles.start, math.mul(step, math.constant(tiles.stepBytes))), tiles,
                  bytePointer(startOfB,
                              math.mul(step, math.constant(depth * kGroupBytes * panelColumns))),
                  block);
-        fetchNextOfStep(row, column, block, math.add(part.firstStep, step));
-        askForTarget(to, isResult, block, step, part);
+        if (stage)
+          askForNextPart(row, column, block, step, part);
+        if (isResult)
+          askForResult(place, block, step, part.steps);
+        else
+          askForSums(target, block, step, part);
       });
-      storeSums(to, isResult, block);
+      if (isResult)
+        storeResult(place, block);
+      else
+        forSums(block, [&](int64_t number, int64_t r, int64_t column) {
+          store(number, tileOfSums(target, r, column), wide(target.rowBytes));
+        });
     });
   }
 
@@ -255,27 +282,32 @@ private:
     body(loop.getInductionVar());
   }
 
-  /// c, or 0 where it counts as that.
-  void firstSums(Value target, TileBlock block, const Part& part) {
-    Value isClear;
-    if (op.getClearAccum())
-      isClear = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
-    else if (op.getClear())
-      isClear = op.getClear();
-    if (isClear)
-      isClear = math.both(isClear, part.isFirst);
-    either(isClear, [&](bool isZero) {
-      forSums(block, [&](int64_t number, int64_t row, int64_t column) {
-        if (isZero)
+  /// c, or 0 where it counts as that; in later parts what the part before left.
+  void firstSums(Value row, Value column, TileBlock block, const Part& part) {
+    auto load = [&](const TilesOfSums& sums) {
+      forSums(block, [&](int64_t number, int64_t r, int64_t column) {
+        this->load(number, tileOfSums(sums, r, column), wide(sums.rowBytes));
+      });
+    };
+    auto known = [&](bool value) -> Value {
+      return arith::ConstantOp::create(builder, builder.getBoolAttr(value));
+    };
+    either(part.isFirst ? part.isFirst : known(true), [&](bool isFirst) {
+      if (!isFirst)
+        return load(sumsInStage(column, block));
+      either(op.getClearAccum() ? known(true) : op.getClear(), [&](bool isClear) {
+        if (!isClear)
+          return load(sumsInC(row, column));
+        forSums(block, [&](int64_t number, int64_t, int64_t) {
           intrinsic("llvm.x86.tilezero", tile(number));
-        else
-          load(number, tileOfSums(target, row, column), wide(c.rowStride * elementBytes()));
+        });
       });
     });
   }
 
-  Value tileOfSums(Value target, int64_t row, int64_t column) {
-    return constantPointer(target, row * tileRows * c.rowStride + column * kTileColumns);
+  Value tileOfSums(const TilesOfSums& sums, int64_t row, int64_t column) {
+    return bytePointer(sums.start, math.constant(row * tileRows * sums.rowBytes +
+                                                 column * kTileColumns * elementBytes()));
   }
 
   /// The products of one step along k.
@@ -312,68 +344,57 @@ private:
       body(math.add(math.mul(step, math.constant(share)), math.constant(number)));
   }
 
-  /// Asks for the next tiles' part that this step is of all: its columns of rows of a, of which as many as the
-  /// micro-kernel has of all columns, and of its rows of b, as many as it has of all rows.
-  void fetchNextOfStep(Value row, Value column, TileBlock block, Value step) {
-    const int64_t elements = depth * group;
-    auto lines = [&](Value address, Value start, int64_t bytes) {
-      for (int64_t line = 0; line < bytes; line += kLineBytes)
-        prefetch(builder, address, math.add(start, math.constant(line)));
-    };
-    auto part = [&](Value place, int64_t all, int64_t of) {
-      return builder.createOrFold<arith::DivUIOp>(math.mul(place, math.constant(all)),
-                                                  math.constant(of));
-    };
-    if (nextA && !nextA.turn) {
-      const int64_t bytes = elements * nextA.elementBytes;
-      Value first = math.add(row, part(column, height(block), columns));
-      const int64_t count = int64_t(llvm::divideCeil(height(block) * width(block), columns));
-      for (int64_t number = 0; number < count; ++number) {
-        Value here = math.mul(math.add(first, math.constant(number)), nextA.rowBytes);
-        lines(nextA.address, math.add(here, math.mul(step, math.constant(bytes))), bytes);
-      }
-    }
-    if (nextB) {
-      Value first = math.add(math.mul(step, math.constant(elements)), part(row, elements, rows));
-      Value start = math.mul(column, math.constant(nextB.elementBytes));
-      for (int64_t number = 0; number < int64_t(llvm::divideCeil(elements * height(block), rows));
-           ++number) {
-        Value here = math.mul(math.add(first, math.constant(number)), nextB.rowBytes);
-        lines(nextB.address, math.add(here, start), width(block) * nextB.elementBytes);
-      }
+  /// Asks for the part of a that will be copied next: of these rows, or the first one of those behind them, which may belong
+  /// to the next turn. The columns share its rows.
+  void askForNextPart(Value row, Value column, TileBlock block, Value step, const Part& part) {
+    const int64_t lineBytes = depth * kGroupBytes, parts = groups / depth / part.steps;
+    const int64_t next = part.isLast
+                             ? height(block) * bytesOfRow - (parts - 1) * part.steps * lineBytes
+                             : part.steps * lineBytes;
+    Value first = builder.createOrFold<arith::DivUIOp>(
+        math.mul(column, math.constant(height(block))), math.constant(columns));
+    Value line = math.mul(math.add(part.firstStep, step), math.constant(lineBytes));
+    const int64_t count = int64_t(llvm::divideCeil(height(block) * width(block), columns));
+    for (int64_t number = 0; number < count; ++number) {
+      Value here = math.add(math.add(row, first), math.constant(number));
+      here = math.add(math.mul(here, math.constant(bytesOfRow)), math.constant(next));
+      prefetch(builder, a.pointer, math.add(here, line));
     }
   }
 
-  /// Asks for the lines that this micro-kernel's last sums go to, or for the c of the next one.
-  void askForTarget(Value target, bool isResult, TileBlock block, Value step, const Part& part) {
-    const Type type = isResult ? result.element : element;
-    const int64_t bytes = width(block) * type.getIntOrFloatBitWidth() / 8;
-    const bool needsSums = !op.getClearAccum() || !part.isLast || part.isFirst;
-    if (!isResult && !needsSums)
-      return;
-    Value rowBytes = isResult ? result.rowBytes : math.constant(c.rowStride * elementBytes());
-    Value start = target;
-    if (!isResult)
-      start = constantPointer(target, stage ? width(block) : height(block) * c.rowStride);
-    forShare(height(block), part.steps, step, [&](Value row) {
+  /// Asks for the lines that the last sums go to, in each step for some rows.
+  void askForResult(Value start, TileBlock block, Value step, int64_t steps) {
+    const int64_t bytes = width(block) * result.element.getIntOrFloatBitWidth() / 8;
+    forShare(height(block), steps, step, [&](Value row) {
       for (int64_t line = 0; line < bytes; line += kLineBytes) {
-        Value place = math.add(math.mul(row, rowBytes), math.constant(line));
-        LLVM::Prefetch::create(builder, bytePointer(start, place), /*rw=*/isResult, /*hint=*/3,
+        Value place = math.add(math.mul(row, result.rowBytes), math.constant(line));
+        LLVM::Prefetch::create(builder, bytePointer(start, place), /*rw=*/1, /*hint=*/3,
                                /*cache=*/1);
       }
     });
   }
 
-  /// To c, or the last ones to where the result goes.
-  void storeSums(Value target, bool isResult, TileBlock block) {
-    if (isResult && result.element != element)
+  /// Asks for the sums of the next micro-kernel, if this one's came from there, too.
+  void askForSums(const TilesOfSums& sums, TileBlock block, Value step, const Part& part) {
+    if (op.getClearAccum() && part.isLast && !part.isFirst)
+      return;
+    const int64_t bytes = width(block) * elementBytes();
+    int64_t next = part.isLast && !stage ? height(block) * sums.rowBytes : bytes;
+    if (!part.isLast)
+      next = height(block) * bytes;
+    forShare(height(block), part.steps, step, [&](Value row) {
+      for (int64_t line = 0; line < bytes; line += kLineBytes)
+        askFor(bytePointer(sums.start, math.add(math.mul(row, math.constant(sums.rowBytes)),
+                                                math.constant(next + line))));
+    });
+  }
+
+  /// The last sums to where the result goes.
+  void storeResult(Value target, TileBlock block) {
+    if (result.element != element)
       return storeNarrowResult(target, block);
-    Value rowBytes = wide(c.rowStride * elementBytes());
-    if (isResult)
-      rowBytes = arith::IndexCastOp::create(builder, builder.getI64Type(), result.rowBytes);
+    Value rowBytes = arith::IndexCastOp::create(builder, builder.getI64Type(), result.rowBytes);
     forSums(block, [&](int64_t number, int64_t row, int64_t column) {
-      if (!isResult)
-        return store(number, tileOfSums(target, row, column), rowBytes);
       Value rowsBefore = math.mul(result.rowBytes, math.constant(row * tileRows));
       const int64_t columnBytes = column * kTileColumns * elementBytes();
       store(number, bytePointer(target, math.add(rowsBefore, math.constant(columnBytes))),
@@ -432,8 +453,8 @@ private:
   /// Of a and c.
   int64_t tileRows = kTileRows;
   SmallVector<int64_t> configured = {kTileRows, kTileColumns};
-  /// Where parts of a are copied to; null: they are read where they lie.
-  Value stage;
+  /// Where parts of a are copied to, and sums lie between parts; null: a is read where it lies, whole.
+  Value stage, stageOfSums;
 };
 
 } // namespace
@@ -457,6 +478,10 @@ int64_t tileParts(int64_t groups) {
   while (steps % parts)
     ++parts;
   return steps / parts < std::min<int64_t>(steps, most / 2) ? 0 : parts;
+}
+
+int64_t tileStageBytes(int64_t columns) {
+  return kPartBytes + 2 * kTileRows * columns * kGroupBytes;
 }
 
 bool tilesAreCopied(int64_t rows, int64_t columns, int64_t groups, int64_t rowBytes) {

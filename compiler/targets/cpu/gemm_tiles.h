@@ -14,13 +14,16 @@
 /// A tile of b is 16 rows of a panel as PackGemmOperands makes it; one of a is 64 bytes of 16 rows where they lie. What
 /// b's tiles take from the second-level cache leaves no time for those of a: where rows of a are long, or far apart, and
 /// columns are many, 512 bytes of 32 rows at a time are copied, tile by tile, to a place that stays in the first level
-/// ({cpu.stage}), and meet all columns, whose sums go on from c. Bytes
+/// ({cpu.stage}), and meet all columns, whose sums lie behind it meanwhile, each micro-kernel's in one run. Bytes
 /// are multiplied with or without a sign on either side, so nothing is shifted. Numbers of registers are given here, not
 /// by LLVM: a gemm needs these 8 and no more, and all that it does with them stays in this order.
 ///
 /// What tiles hold is configured where a thread begins to run blocks (MakeEntryPoints): 16 rows of 64 bytes. Where the
 /// depth isn't a multiple of 16 groups, a divisor of it is a tile's; fewer than 16 rows in the end get tiles of so
 /// many. Such a gemm configures anew, which takes as long as some 12 products, and what was configured after it.
+///
+/// Micro-kernels ask for the next part of a, for the next sums, and for where results go. What fetch_ahead.h announces they
+/// leave: packing b asks for its rows itself, and so many requests in so short a time only keep it from its own.
 ///
 /// Sums that go straight to a result of their own type are stored by tiles; others from a place on chip that
 /// StoreResults announces.
@@ -46,6 +49,8 @@ int64_t tileDepth(int64_t groups);
 int64_t tilePanelColumns(int64_t columns);
 /// Into how many equal parts of at most kTileStepsOfPart whole steps the depth is cut; 0: it can't be.
 int64_t tileParts(int64_t groups);
+/// Bytes of a place for a part of a, and for sums of so many columns.
+int64_t tileStageBytes(int64_t columns);
 /// Whether parts of a are copied, of a gemm of so many rows and columns, groups in a row and bytes from row to row of a.
 bool tilesAreCopied(int64_t rows, int64_t columns, int64_t groups, int64_t rowBytes);
 

@@ -55,11 +55,6 @@ protected:
   /// all columns, and of its columns of b the rows that its rows are of all rows.
   void fetchNext(mlir::Value row, int64_t count, mlir::Value column, int64_t width);
 
-  /// Of an a that is read in place, which is one run of memory: of this turn's part of it the part that the
-  /// micro-kernel's rows and columns are of all. Into the first-level cache, and so the second: on a Zen 4 requests
-  /// for the second one alone gain little here.
-  void fetchNextRun(mlir::Value row, int64_t count, mlir::Value column, int64_t width);
-
   tile::GemmOp op;
   mlir::ImplicitLocOpBuilder builder;
   IndexMath math;
@@ -75,6 +70,12 @@ protected:
   ResultPlace result;
   /// Of c, and of the products of one of its elements.
   int64_t rows = 0, columns = 0, products = 0;
+
+private:
+  /// Of an a that is read in place, which is one run of memory: of this turn's part of it the part that the
+  /// micro-kernel's rows and columns are of all. Into the first-level cache, and so the second: on a Zen 4 requests
+  /// for the second one alone gain little here.
+  void fetchNextRun(mlir::Value row, int64_t count, mlir::Value column, int64_t width);
 };
 
 } // namespace tilewright::cpu

@@ -46,6 +46,8 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 
+#include <numeric>
+
 namespace tilewright::cpu {
 namespace {
 
@@ -339,9 +341,8 @@ private:
     const int64_t rows = matrixShape(op.getCRegion())[0];
     if (!tilesAreCopied(rows, columns(), depth() / group, rowBytes(a)))
       return;
-    Value stage = newStage({2 * kTileRows, kTileStepsOfPart * kTileColumns},
-                           builder.getIntegerType(32, /*isSigned=*/true))
-                      .buffer;
+    Type byte = builder.getIntegerType(8, /*isSigned=*/false);
+    Value stage = newStage({tileStageBytes(columns())}, byte).buffer;
     Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
     UnrealizedConversionCastOp::create(builder, pointer, stage)
         ->setAttr(kStageAttr, builder.getUnitAttr());
@@ -464,12 +465,16 @@ private:
     // Of a line of a row, so many vectors; of which a panel has so many.
     const int64_t inPanel = panelColumns() / lanes;
     const int64_t atOnce = columns() % (lanes * group) == 0 ? group : inPanel;
+    // Panels begin in few sets of the caches: one gets a run of lines before it is the next one's turn.
+    const int64_t groups = depth() / group, run = std::gcd<int64_t>(groups, 8);
     IndexMath math(builder);
-    const Range ranges[] = {{math.constant(0), math.constant(depth() / group)},
-                            {math.constant(0), math.constant(columns() / (lanes * atOnce))}};
+    const Range ranges[] = {{math.constant(0), math.constant(groups / run)},
+                            {math.constant(0), math.constant(columns() / (lanes * atOnce))},
+                            {math.constant(0), math.constant(run)}};
     buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange at) {
       IndexMath innerMath(inner);
-      Value row = innerMath.mul(at[0], innerMath.constant(group));
+      Value inDepth = innerMath.add(innerMath.mul(at[0], innerMath.constant(run)), at[2]);
+      Value row = innerMath.mul(inDepth, innerMath.constant(group));
       Value first = innerMath.mul(at[1], innerMath.constant(atOnce * lanes));
       Value firstPanel = innerMath.mul(at[1], innerMath.constant(atOnce / inPanel));
       for (int64_t number = 0; number < atOnce; ++number) {
@@ -479,13 +484,27 @@ private:
           Value here = innerMath.add(row, innerMath.constant(below));
           parts.push_back(source.loadVector(inner, here, column, lanes));
           if (number == 0 && source.region.type().isGlobal())
-            source.fetch(inner, innerMath.add(here, innerMath.constant(kRowsFetchedAhead)), column);
+            fetchForPanels(inner, source, here, column, run * group);
         }
         Value panel = innerMath.add(firstPanel, innerMath.constant(number / inPanel));
         storeVector(inner, inTurns(inner, parts), panels,
-                    {panel, at[0], innerMath.constant(number % inPanel * lanes)});
+                    {panel, inDepth, innerMath.constant(number % inPanel * lanes)});
       }
     });
+  }
+
+  /// Asks for the line below, where the rows that are packed at once leave room for more in the first-level cache, or for
+  /// one further on in its row.
+  void fetchForPanels(ImplicitLocOpBuilder& inner, const MatrixSource& source, Value row,
+                      Value column, int64_t rows) {
+    constexpr int64_t room = 16 << 10, linesAhead = 4;
+    IndexMath innerMath(inner);
+    const int64_t elementBytes = 4 / group;
+    if (rows * columns() * elementBytes <= room)
+      row = innerMath.add(row, innerMath.constant(rows));
+    else
+      column = innerMath.add(column, innerMath.constant(linesAhead * kLineBytes / elementBytes));
+    source.fetch(inner, row, column);
   }
 
   /// Lanes of 32 bits, each an element of every one of `parts`, which are `lanes` small integers.
