@@ -111,3 +111,33 @@ def test_sums_that_go_on(agree, inner, anew):
         for end in ends
     ]
     agree(kernel, [a, b, np.zeros((turns * size, size), np.float32)], {2: np.vstack(exact)})
+
+
+@pytest.mark.parametrize("dtype, out", [("bfloat16", "bfloat16"), ("int8", "int32")])
+def test_parts_in_the_last_turn(agree, dtype, out):
+    """Steps of the depth around parts of the rows, each with sums of its own."""
+    rows, size, depth, parts = 32, 64, 32, 2
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((parts * rows, size), dtype),
+        B: T.Tensor((size, size), dtype),
+        C: T.Tensor((parts * rows, size), out),
+    ):
+        with T.Kernel(1, threads=64):
+            a = T.alloc_shared((rows, depth), dtype)
+            b = T.alloc_shared((depth, size), dtype)
+            c = T.alloc_fragment((parts, rows, size), "int32" if dtype == "int8" else "float32")
+            for step in T.serial(size // depth):
+                T.copy(B[step * depth, 0], b)
+                for part in T.Pipelined(parts, num_stages=2):
+                    T.copy(A[part * rows, step * depth], a)
+                    T.gemm(a, b, c[part, :, :], clear_accum=step == 0)
+                    if step == size // depth - 1:
+                        T.copy(c[part, :, :], C[part * rows, 0])
+
+    random = np.random.default_rng(5)
+    a = random.integers(-1, 2, (parts * rows, size)).astype(dtype)
+    b = random.integers(-1, 2, (size, size)).astype(dtype)
+    exact = (a.astype(np.int64) @ b.astype(np.int64)).astype(out)
+    agree(kernel, [a, b, np.zeros_like(exact)], {2: exact})
