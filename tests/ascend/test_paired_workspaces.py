@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tilewright
 import tilewright.language as T
@@ -101,3 +102,56 @@ def test_in_one_text_without_scopes() -> None:
     kernel(a, *spaces, result)
     wide = a.astype(np.float64)
     np.testing.assert_array_equal(result, 2 * ((wide + 1) @ wide))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_gemms_before_what_gathers_for_them(threads: int) -> None:
+    """As TileLang-Ascend's sparse attention in Developer mode: both gemms of a turn stand before
+    the loop that gathers their operand and the instructions that make the weights."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        Q: T.Tensor((SIDE, SIDE), "float16"),
+        KV: T.Tensor((3 * SIDE, SIDE), "float16"),
+        rows: T.Tensor((PARTS, SIDE), "int32"),
+        C: T.Tensor((SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, threads=threads, is_npu=True) as _:
+            q = T.alloc_shared((SIDE, SIDE), "float16")
+            gathered = T.alloc_shared((SIDE, SIDE), "float16")
+            weights = T.alloc_shared((SIDE, SIDE), "float16")
+            scores = T.alloc_fragment((SIDE, SIDE), "float32")
+            product = T.alloc_fragment((SIDE, SIDE), "float32")
+            chosen = T.alloc_shared((SIDE,), "int32")
+            row = T.alloc_shared((SIDE,), "float16")
+            x = T.alloc_shared((SIDE, SIDE), "float32")
+            half = T.alloc_shared((SIDE, SIDE), "float16")
+            part = T.alloc_shared((SIDE, SIDE), "float32")
+            o = T.alloc_shared((SIDE, SIDE), "float32")
+            T.copy(Q, q)
+            T.tile.fill(o, 0.0)
+            for k in T.serial(PARTS):
+                T.gemm_v0(q, gathered, scores, transpose_B=True, init=True)
+                T.copy(scores, x)
+                T.gemm_v0(weights, gathered, product, init=True)
+                T.copy(product, part)
+                T.copy(rows[k, 0], chosen)
+                for i in range(SIDE):
+                    T.copy(KV[chosen[i], :], row)
+                    T.copy(row, gathered[i, :])
+                for i, j in T.Parallel(SIDE, SIDE):
+                    half[i, j] = T.max(x[i, j], 0.0)
+                T.copy(half, weights)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    o[i, j] += part[i, j]
+            T.copy(o, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    rng = np.random.default_rng(6)
+    q, kv = (rng.integers(-1, 2, (n, SIDE)).astype(np.float16) for n in (SIDE, 3 * SIDE))
+    rows = rng.integers(0, 3 * SIDE, (PARTS, SIDE)).astype(np.int32)
+    result: Any = np.zeros((SIDE, SIDE), np.float32)
+    kernel(q, kv, rows, result)
+    wide, wide_q = kv.astype(np.float64), q.astype(np.float64)
+    expected = sum(np.maximum(wide_q @ wide[each].T, 0) @ wide[each] for each in rows)
+    np.testing.assert_array_equal(result, expected)

@@ -12,7 +12,8 @@
 ///
 /// Without scopes, the statements of the two cores stand in one text, in which a core may read a workspace
 /// before the other's statement that alone writes it: such a reader, and what its core does behind it,
-/// moves behind the writer.
+/// moves behind the writer. So does what reads a tile that a copy brings from the other core, if nothing
+/// else has written it: a gemm of tiles that a loop behind it gathers, in the kernels' own order.
 ///
 /// The text order alone would have all of the first program before the second. Kernels that are written so
 /// mean the i-th use of a workspace by one core to go with the i-th use by the other, as TileLang-Ascend
@@ -88,6 +89,33 @@ bool overwrites(tile::ForOp loop, const Workspaces& spaces) {
   return found.wasInterrupted();
 }
 
+/// What the cores hand to each other: tensors that are named so, and tiles that copies lead across.
+struct Handed {
+  Workspaces tiles;
+
+  /// Of these, what `op`, or what it holds, reads, or what copies in it write.
+  Workspaces of(Operation* op, bool written) const {
+    Workspaces found = workspacesOf(op, written);
+    if (tiles.empty())
+      return found;
+    op->walk([&](Operation* inner) {
+      auto copy = dyn_cast<tile::CopyOp>(inner);
+      for (Value operand : inner->getOperands())
+        if (void* tile = tileOf(inner, operand); tiles.contains(tile))
+          if ((copy && copy.getTarget() == operand) == written)
+            found.insert(tile);
+    });
+    return found;
+  }
+
+  /// The tile that an operation uses; null if it only names it.
+  static void* tileOf(Operation* op, Value operand) {
+    return isa<tile::BufferType>(operand.getType()) && !isa<tile::ViewOp>(op)
+               ? npu::storageOf(operand).getAsOpaquePointer()
+               : nullptr;
+  }
+};
+
 /// What is left of one core's program.
 struct Program {
   Agent agent;
@@ -99,10 +127,10 @@ struct Program {
       if (!op.hasTrait<OpTrait::IsTerminator>())
         ops.push_back(&op);
   }
-  Workspaces written() const {
+  Workspaces written(const Handed& handed) const {
     Workspaces all;
     for (Operation* op : ops)
-      all.insert_range(workspacesOf(op, true));
+      all.insert_range(handed.of(op, true));
     return all;
   }
 };
@@ -110,7 +138,7 @@ struct Program {
 /// Writes two programs as one.
 class Merger {
 public:
-  explicit Merger(bool scoped) : scoped(scoped) {}
+  explicit Merger(bool scoped, Handed handed = {}) : scoped(scoped), handed(std::move(handed)) {}
 
   /// False if neither can go on: each waits for the other.
   bool merge(Program& first, Program& second, OpBuilder& at) {
@@ -128,7 +156,7 @@ private:
     bool any = false;
     while (!program.ops.empty()) {
       Operation* op = program.ops.front();
-      if (haveCommon(workspacesOf(op, false), other.written()) || isInLoopOfBoth(op, other))
+      if (haveCommon(handed.of(op, false), other.written(handed)) || isInLoopOfBoth(op, other))
         return any;
       take(program, at);
       any = true;
@@ -187,6 +215,7 @@ private:
   }
 
   bool scoped; ///< whether each piece of a program gets a scope of its own
+  Handed handed;
 };
 
 void emitStuck(const Program& one, const Program& other) {
@@ -235,6 +264,23 @@ Doers doersOf(Value buffer) {
   }
 }
 
+/// Whether a copy leads from one core's tile to the other's. It belongs to the core that has the source.
+bool isAcross(tile::CopyOp copy) {
+  const Doers from = doersOf(copy.getSource()), to = doersOf(copy.getTarget());
+  return from.isOne() && to.isOne() && from.cube != to.cube;
+}
+
+bool mayWrite(Operation* op, Value tile) {
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  return !interface || llvm::any_of(op->getOperands(), [&](Value operand) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    if (isa<tile::BufferType>(operand.getType()) && npu::storageOf(operand) == tile)
+      interface.getEffectsOnValue(operand, effects);
+    return llvm::any_of(
+        effects, [](const auto& effect) { return isa<MemoryEffects::Write>(effect.getEffect()); });
+  });
+}
+
 /// Statements of both cores that stand one behind the other in a block.
 class WorkspaceStretch {
 public:
@@ -249,18 +295,22 @@ public:
     if (doers.isOne())
       ops.push_back(op);
     done[op] = doers;
+    op->walk([&](tile::CopyOp copy) {
+      if (isAcross(copy))
+        handed.tiles.insert(npu::storageOf(copy.getTarget()).getAsOpaquePointer());
+    });
     return true;
   }
 
   /// The readers behind their writers, in front of `end`.
   LogicalResult pair(Operation* end) {
-    if (!isReadFirst() || sharesTensors())
+    if ((!isReadFirst() && !areTilesReadFirst()) || !areTilesInOrder() || sharesTensors())
       return success();
     Program cube(Agent::Cube), vector(Agent::Vector);
     for (Operation* op : ops)
       (done[op].cube ? cube : vector).ops.push_back(op);
     OpBuilder at(end);
-    if (Merger(/*scoped=*/false).merge(cube, vector, at))
+    if (Merger(/*scoped=*/false, handed).merge(cube, vector, at))
       return success();
     emitStuck(cube, vector);
     return failure();
@@ -269,7 +319,11 @@ public:
 private:
   Doers doersWithin(Operation* op) const {
     Doers doers;
+    auto copy = dyn_cast<tile::CopyOp>(op);
+    const bool leadsAcross = copy && isAcross(copy);
     for (Value operand : op->getOperands()) {
+      if (leadsAcross && operand == copy.getTarget())
+        continue;
       if (isa<tile::BufferType>(operand.getType()))
         doers |= doersOf(operand);
       else if (Operation* source = operand.getDefiningOp())
@@ -295,6 +349,68 @@ private:
           return true;
       }
     return false;
+  }
+
+  /// The same of a tile that a copy brings across.
+  bool areTilesReadFirst() {
+    return llvm::any_of(handed.tiles, [&](void* tile) { return !readersBefore(tile).empty(); });
+  }
+
+  /// Whether each such tile is brought once, and what uses it before can't mean what the text says: nothing has
+  /// written it in the first turn.
+  bool areTilesInOrder() {
+    return llvm::all_of(handed.tiles, [&](void* tile) {
+      const auto brings = [&](Operation* op) { return handed.of(op, true).contains(tile); };
+      const SmallVector<Operation*> readers = readersBefore(tile);
+      const auto finds = [&](Operation* reader) { return isRead(tile, reader); };
+      return llvm::count_if(ops, brings) == 1 &&
+             (readers.empty() || (isFilledBehind(tile, readers) && llvm::any_of(readers, finds)));
+    });
+  }
+
+  SmallVector<Operation*> readersBefore(void* tile) {
+    SmallVector<Operation*> readers;
+    for (Operation* op : ops) {
+      if (handed.of(op, true).contains(tile))
+        break;
+      if (handed.of(op, false).contains(tile))
+        readers.push_back(op);
+    }
+    return readers;
+  }
+
+  /// Whether `op`, or what it holds, reads the tile whenever the block runs.
+  bool isRead(void* tile, Operation* op) {
+    return op
+        ->walk([&](Operation* inner) {
+          const bool reads = llvm::any_of(inner->getOperands(), [&](Value operand) {
+            return Handed::tileOf(inner, operand) == tile;
+          });
+          return reads && runsAlways(inner) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  bool runsAlways(Operation* op) {
+    for (; op->getBlock() != block; op = op->getParentOp())
+      if (auto loop = dyn_cast<tile::ForOp>(op->getParentOp())) {
+        const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
+                                     upper = getConstantIntValue(loop.getUpper());
+        if (!lower || !upper || *lower >= *upper)
+          return false;
+      } else if (!isa<tile::ParallelOp>(op->getParentOp())) {
+        return false;
+      }
+    return true;
+  }
+
+  /// Whether nothing writes a tile but what stands behind `readers` here.
+  bool isFilledBehind(void* tile, ArrayRef<Operation*> readers) {
+    const Value storage = Value::getFromOpaquePointer(tile);
+    return llvm::none_of(npu::usersOf(storage), [&](Operation* user) {
+      const auto holds = [&](Operation* op) { return op->isAncestor(user); };
+      return mayWrite(user, storage) && (llvm::any_of(readers, holds) || llvm::none_of(ops, holds));
+    });
   }
 
   bool isWrittenHereOnly(void* space) {
@@ -335,6 +451,7 @@ private:
 
   Block* block;
   SmallVector<Operation*> ops; ///< of one core each
+  Handed handed;
   DenseMap<Operation*, Doers> done;
 };
 

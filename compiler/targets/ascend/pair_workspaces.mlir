@@ -160,3 +160,86 @@ func.func @written_before(%W: !tile.buffer<16x64xf16, global> {tile.name = "work
   }
   return
 }
+
+// -----
+// Tiles that copies bring across: the first gemm waits for the loop that gathers its operand, the other core's
+// instruction for the product, and the second gemm for what that has left.
+// CHECK-LABEL: func.func @tiles
+// CHECK: tile.for
+// CHECK-NEXT: tile.for
+// CHECK-NEXT: tile.copy %[[ROW:.*]] to %[[B:.*]][%{{.*}}, 0] [1, 16]
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.gemm %{{.*}}, %[[B]] {{.*}} into %[[C:[0-9]+]] : !tile.buffer<16x16xf32, L0C> clear
+// CHECK-NEXT: tile.copy %[[C]] : !tile.buffer<16x16xf32, L0C> to %[[U:.*]] : !tile.buffer<16x16xf32, UB>
+// CHECK-NEXT: tile.copy %[[U]] : !tile.buffer<16x16xf32, UB> to %[[H:.*]] : !tile.buffer<16x16xf16, UB>
+// CHECK-NEXT: tile.copy %[[H]] : !tile.buffer<16x16xf16, UB> to %[[P:.*]] : !tile.buffer<16x16xf16, L1>
+// CHECK-NEXT: tile.gemm %[[P]]
+func.func @tiles(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %true = arith.constant true
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x16xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<16x16xf16, L1>
+    %p = tile.alloc "p" : !tile.buffer<16x16xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<16x16xf32, L0C>
+    %d = tile.alloc "d" : !tile.buffer<16x16xf32, L0C>
+    %row = tile.alloc "row" : !tile.buffer<1x16xf16, UB>
+    %u = tile.alloc "u" : !tile.buffer<16x16xf32, UB>
+    %h = tile.alloc "h" : !tile.buffer<16x16xf16, UB>
+    tile.for %k = %c0 to %n step %c1 {
+      tile.gemm %a : !tile.buffer<16x16xf16, L1>, %b : !tile.buffer<16x16xf16, L1> into %c : !tile.buffer<16x16xf32, L0C> clear(%true)
+      tile.copy %c : !tile.buffer<16x16xf32, L0C> to %u : !tile.buffer<16x16xf32, UB>
+      tile.gemm %p : !tile.buffer<16x16xf16, L1>, %b : !tile.buffer<16x16xf16, L1> into %d : !tile.buffer<16x16xf32, L0C> clear(%true)
+      tile.for %j = %c0 to %c16 step %c1 {
+        tile.copy %row : !tile.buffer<1x16xf16, UB> to %b[%j, 0] [1, 16] : !tile.buffer<16x16xf16, L1>
+      }
+      tile.copy %u : !tile.buffer<16x16xf32, UB> to %h : !tile.buffer<16x16xf16, UB>
+      tile.copy %h : !tile.buffer<16x16xf16, UB> to %p : !tile.buffer<16x16xf16, L1>
+    }
+  }
+  return
+}
+
+// -----
+// From turn to turn: the text means what it says where the first turn doesn't read, or something is there before.
+// CHECK-LABEL: func.func @handed_on
+// CHECK: tile.for
+// CHECK-NEXT: arith.cmpi
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: tile.gemm
+// CHECK: tile.copy %{{.*}} : !tile.buffer<16x16xf16, UB> to
+// CHECK: tile.for
+// CHECK-NEXT: tile.gemm
+// CHECK-NEXT: tile.copy %{{.*}} : !tile.buffer<16x16xf16, UB> to
+// CHECK: tile.fill %[[U:[0-9]+]] :
+// CHECK-NEXT: tile.copy %{{.*}} : !tile.buffer<16x16xf32, L0C> to %[[U]]
+func.func @handed_on(%A: !tile.buffer<16x16xf16, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %true = arith.constant true
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x16xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<16x16xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<16x16xf32, L0C>
+    %h = tile.alloc "h" : !tile.buffer<16x16xf16, UB>
+    tile.for %k = %c0 to %n step %c1 {
+      %behind = arith.cmpi sgt, %k, %c0 : index
+      scf.if %behind {
+        tile.gemm %a : !tile.buffer<16x16xf16, L1>, %a : !tile.buffer<16x16xf16, L1> into %c : !tile.buffer<16x16xf32, L0C> clear(%true)
+      }
+      tile.copy %h : !tile.buffer<16x16xf16, UB> to %a : !tile.buffer<16x16xf16, L1>
+    }
+    tile.copy %A : !tile.buffer<16x16xf16, global> to %b : !tile.buffer<16x16xf16, L1>
+    tile.for %k = %c0 to %n step %c1 {
+      tile.gemm %b : !tile.buffer<16x16xf16, L1>, %b : !tile.buffer<16x16xf16, L1> into %c : !tile.buffer<16x16xf32, L0C> clear(%true)
+      tile.copy %h : !tile.buffer<16x16xf16, UB> to %b : !tile.buffer<16x16xf16, L1>
+    }
+    %u = tile.alloc "u" : !tile.buffer<16x16xf32, UB>
+    %one = arith.constant 1.0 : f32
+    tile.fill %u : !tile.buffer<16x16xf32, UB> with %one : f32
+    tile.copy %c : !tile.buffer<16x16xf32, L0C> to %u : !tile.buffer<16x16xf32, UB>
+  }
+  return
+}
