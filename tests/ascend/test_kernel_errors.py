@@ -68,8 +68,10 @@ def test_elements_that_the_cube_core_lacks(configs: dict[Any, Any]) -> None:
                 T.copy(c, C)
 
     ((text, line),) = errors_of(main, configs)
-    assert 'T.Scope("C") has no vector unit and no single elements of L0C' in text
-    assert 'put this nest into T.Scope("V")' in text
+    assert (
+        'T.Scope("C") has no vector unit and no single elements of L0C; '
+        'put this nest into T.Scope("V")' in text
+    )
     assert line == 6
 
 
