@@ -199,7 +199,9 @@ def attention_by_columns(
                         for i in T.Parallel(strip):
                             total[s, i] += added[i]
                         T.gemm(v, score, out[s, :, :], transpose_A=True)
+            for s, i in T.Parallel(strips, strip):
+                total[s, i] = 1.0 / total[s, i]
             for s, i, d in T.Parallel(strips, strip, dim):
-                Out[head, bx * block_m + s * strip + i, d] = out[s, d, i] / total[s, i]
+                Out[head, bx * block_m + s * strip + i, d] = out[s, d, i] * total[s, i]
 
     return attention_kernel

@@ -2,6 +2,7 @@
 // RUN: tilewright-opt %s --cpu-lower-parallel --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --cpu-lower-parallel=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
 // RUN: tilewright-opt %s "--cpu-lower-parallel=fast cpu=znver4" --split-input-file | FileCheck %s --check-prefix=FAST
+// RUN: tilewright-opt %s --cpu-lower-parallel=cpu=sapphirerapids --split-input-file | FileCheck %s --check-prefix=INTEL
 
 // One question for the whole nest decides whether its accesses are checked one by one.
 // CHECK-LABEL: func.func @versions
@@ -300,6 +301,46 @@ func.func @turns(%Q: !tile.buffer<1024x64xf32, global> {tile.name = "Q"}) attrib
       %f = tile.load %s[%d] in_bounds : !tile.buffer<64xf32, shared>
       %p = arith.mulf %v, %f : f32
       tile.store %p, %q[%d, %i] in_bounds : !tile.buffer<64x32xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// On Intel's AVX-512 the blocks of a strip ask for the tensor's lines of the next strip, to be read or written.
+// CHECK-LABEL: func.func @turns_ahead
+// CHECK-NOT: prefetch
+// CHECK: return
+// INTEL-LABEL: func.func @turns_ahead
+// INTEL: llvm.load {{.*}} -> vector<16xf32>
+// INTEL: %[[STRIP:.*]] = arith.constant 2048 : i64
+// INTEL: llvm.getelementptr %{{.*}}[%[[STRIP]]] : {{.*}} f32
+// INTEL: "llvm.intr.prefetch"(%{{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
+// INTEL-COUNT-15: "llvm.intr.prefetch"(%{{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
+// INTEL-COUNT-16: "llvm.intr.prefetch"(%{{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 1 : i32}>
+// INTEL-NOT: prefetch
+// INTEL: return
+func.func @turns_ahead(%Q: !tile.buffer<128x64xf32, global> {tile.name = "Q"},
+    %R: !tile.buffer<128x64xf32, global> {tile.name = "R"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %q = tile.alloc : !tile.buffer<4x64x32xf32, shared>
+    tile.parallel (%s, %d, %i) in [4, 64, 32] {
+      %c32 = arith.constant 32 : index
+      %start = arith.muli %s, %c32 : index
+      %row = arith.addi %start, %i : index
+      %v = tile.load %Q[%row, %d] in_bounds : !tile.buffer<128x64xf32, global>
+      %p = arith.mulf %v, %v : f32
+      tile.store %p, %q[%s, %d, %i] in_bounds : !tile.buffer<4x64x32xf32, shared>
+    }
+    tile.parallel (%s, %i, %d) in [4, 32, 64] {
+      %c32 = arith.constant 32 : index
+      %start = arith.muli %s, %c32 : index
+      %row = arith.addi %start, %i : index
+      %v = tile.load %q[%s, %d, %i] in_bounds : !tile.buffer<4x64x32xf32, shared>
+      %p = arith.mulf %v, %v : f32
+      tile.store %p, %R[%row, %d] in_bounds : !tile.buffer<128x64xf32, global>
     }
   }
   return

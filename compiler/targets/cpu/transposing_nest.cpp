@@ -26,7 +26,8 @@ class TransposingNest {
 public:
   TransposingNest(tile::ParallelOp nest, const Machine& machine)
       : nest(nest), body(nest.getBodyBlock()), extents(nest.getStaticExtents()),
-        lanes(machine.vectorBits / 32), along(nest.getInductionVars().back()) {}
+        lanes(machine.vectorBits / 32), asksAhead(machine.hasTwoWideMultipliers),
+        along(nest.getInductionVars().back()) {}
 
   /// Finds the loads across, and the variable that they are dense along.
   bool fits() {
@@ -199,6 +200,29 @@ private:
     return LLVM::GEPOp::create(builder, pointer, builder.getF32Type(), first, ArrayRef(index));
   }
 
+  /// Of a tensor's rows: asks for the same line of what comes when the innermost loop around the blocks goes on. Rows lie
+  /// in pages of their own, whose addresses take longer than the turning.
+  template <typename Access>
+  void askAhead(ImplicitLocOpBuilder& builder, Access access, Value first, int64_t offset,
+                bool isWritten) const {
+    Value buffer = access.getBuffer();
+    if (!asksAhead || !cast<BufferType>(buffer.getType()).isGlobal())
+      return;
+    for (Value variable : llvm::reverse(body->getArguments())) {
+      if (variable == across || variable == along)
+        continue;
+      const std::optional<int64_t> stride = strideOf(buffer, access.getIndices(), variable);
+      if (!stride)
+        return;
+      Value later = LLVM::GEPOp::create(
+          builder, first.getType(), builder.getF32Type(), first,
+          ValueRange(arith::ConstantIntOp::create(builder, offset + *stride, 64)),
+          LLVM::GEPNoWrapFlags::none);
+      LLVM::Prefetch::create(builder, later, isWritten, /*hint=*/isWritten ? 3 : 2, /*cache=*/1);
+      return;
+    }
+  }
+
   /// Where an access begins for a block.
   Value firstOf(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices,
                 IRMapping& known) const {
@@ -223,9 +247,11 @@ private:
         continue;
       const int64_t stride = *strideOf(load.getBuffer(), load.getIndices(), along);
       SmallVector<Value> rows;
-      for (int64_t lane = 0; lane < lanes; ++lane)
+      for (int64_t lane = 0; lane < lanes; ++lane) {
         rows.push_back(LLVM::LoadOp::create(builder, type, pointerTo(builder, first, lane * stride),
                                             floatBytes));
+        askAhead(builder, load, first, lane * stride, /*isWritten=*/false);
+      }
       columns[load] = transposed(builder, rows);
     }
     for (int64_t lane = 0; lane < lanes; ++lane)
@@ -265,6 +291,10 @@ private:
     for (Operation& op : body->without_terminator()) {
       if (auto store = dyn_cast<tile::StoreOp>(op)) {
         const bool isStreamed = store->hasAttr(kStreamAttr);
+        if (!isStreamed)
+          askAhead(builder, store, firsts.lookup(store),
+                   lane * *strideOf(store.getBuffer(), store.getIndices(), across),
+                   /*isWritten=*/true);
         LLVM::StoreOp::create(builder, vectorOf(store.getValue()), here(store),
                               isStreamed ? unsigned(lanes * floatBytes) : floatBytes,
                               /*isVolatile=*/false, /*isNonTemporal=*/isStreamed);
@@ -294,6 +324,7 @@ private:
   Block* body;
   ArrayRef<int64_t> extents;
   int64_t lanes;
+  bool asksAhead;
   /// The last variable, and the one along which elements that are read lie side by side.
   Value along;
   BlockArgument across;
