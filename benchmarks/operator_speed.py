@@ -139,8 +139,8 @@ def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, i
 def wide_blocks(m: int, n: int, k: int, threads: int) -> dict[str, int]:
     """The same in float32 for a second-level cache of 2 MB, which holds 256 rows of A while B
     passes by: up to 2,048 columns, so that each row of A, in a page of its own, is brought seldom.
-    """
-    rows, columns = min(m, 2048), min(n, 2048)
+    512 columns of B stay there instead where A is small."""
+    rows, columns = min(m, 2048), 512 if m <= 1024 else min(n, 2048)
     while threads > 1 and (m // rows) * (n // columns) < 2 * threads and max(rows, columns) > 256:
         rows, columns = (rows // 2, columns) if rows >= columns else (rows, columns // 2)
     if m % rows or n % columns or k % 512 or rows % 64 or columns % 32:

@@ -227,7 +227,7 @@ struct Transfer {
       at.back() = innerMath.constant(first);
       Value address = addressOf(inner, source->buffer, indices(inner, sourceDims, sourceLoops, at),
                                 LLVM::GEPNoWrapFlags::none);
-      LLVM::Prefetch::create(inner, address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+      LLVM::Prefetch::create(inner, address, /*rw=*/0, /*hint=*/2, /*cache=*/1);
     }
   }
 

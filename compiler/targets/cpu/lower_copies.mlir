@@ -70,7 +70,7 @@ func.func @blocks() attributes {tile.kernel} {
 // CHECK: scf.for %[[ROW:.*]] = %c0
 // CHECK: %[[LATER:.*]] = arith.addi %{{.*}}, %c16
 // CHECK: %[[LINE:.*]] = llvm.getelementptr
-// CHECK: "llvm.intr.prefetch"(%{{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}>
+// CHECK: "llvm.intr.prefetch"(%{{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
 // CHECK: "llvm.intr.prefetch"
 // CHECK-NOT: prefetch
 // CHECK: scf.for

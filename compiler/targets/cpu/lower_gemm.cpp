@@ -56,21 +56,24 @@ struct KernelShape {
   int64_t vectors;
 };
 
-KernelShape kernelShape(const Machine& machine) {
+KernelShape kernelShape(const Machine& machine, bool isPacked, int64_t group, int64_t vectors) {
   // rows * vectors accumulators, `vectors` of b, and one or two of a must fit the register file.
+  if (isPacked && group == 1 && gemmIsWide(machine, vectors))
+    return {8, 3};
   return {gemmRows(machine), gemmVectors(machine)};
 }
 
 class GemmLowering : MicroKernels {
 public:
   GemmLowering(tile::GemmOp op, const Machine& machine)
-      : MicroKernels(op, machine), shape(kernelShape(machine)),
+      : MicroKernels(op, machine),
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
         addsLate(gemmAddsLate(machine) && !op->hasAttr(kInOrderAttr)),
         bytesOfA(gemmBytesOfA(machine)) {
+    const int64_t vectors = op.getCRegion().staticExtents().back() / lanes;
     if (isPacked)
-      panelVectors =
-          gemmPanelVectors(machine, op.getCRegion().staticExtents().back() / lanes, group);
+      panelVectors = gemmPanelVectors(machine, vectors, group);
+    shape = kernelShape(machine, isPacked, group, vectors);
   }
 
   void lower() {
@@ -455,7 +458,7 @@ private:
     }
   }
 
-  KernelShape shape;
+  KernelShape shape = {};
   int64_t lanes;
   /// Vectors side by side in a panel of b.
   int64_t panelVectors = 1;

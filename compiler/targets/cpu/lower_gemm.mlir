@@ -266,8 +266,9 @@ func.func @parts(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
 
 // -----
 
-// With two multiplications of 512 bits a cycle, panels are two vectors wide and four steps of k go at once. A b that does
-// not stay in the second-level cache is asked for panel by panel: 12 rows of 768 for a 64th of 64 KB.
+// With two multiplications of 512 bits a cycle, 8 rows of 3 vectors stay in registers where there are many columns, and
+// four steps of k go at once. A b that does not stay in the second-level cache is asked for panel by panel: 8 rows of 768
+// for a 96th of 96 KB.
 // CHECK-LABEL: func.func @streamed
 // INTEL-LABEL: func.func @streamed
 // INTEL-COUNT-16: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>

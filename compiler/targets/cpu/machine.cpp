@@ -129,8 +129,14 @@ int64_t gemmVectors(const Machine& machine) {
 
 // What follows was measured where it is chosen (docs/cpu-speed.md); elsewhere it stays as it was measured there.
 
+bool gemmIsWide(const Machine& machine, int64_t vectors) {
+  // 11 loads for 24 multiplications, not 14: each takes of the power that the clock depends on. Of few columns, too many
+  // would be left.
+  return machine.hasTwoWideMultipliers && vectors >= 16;
+}
+
 int64_t gemmPanelVectors(const Machine& machine, int64_t vectors, int64_t group) {
-  const int64_t wide = gemmVectors(machine);
+  const int64_t wide = gemmIsWide(machine, vectors) ? 3 : gemmVectors(machine);
   const bool gains = machine.isX86 && (machine.vectorBits == 256 || machine.hasTwoWideMultipliers);
   return gains && group == 1 && vectors % wide == 0 ? wide : 1;
 }

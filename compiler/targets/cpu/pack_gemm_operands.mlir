@@ -18,10 +18,12 @@
 // CHECK: tile.copy %{{.*}}[%[[N]], 0] [16, 16] : !tile.buffer<32x16xf16, shared> to %[[PANELS]][%[[P]], 0, 0] [1, 16, 16] : {{.*}} {transpose}
 // CHECK: tile.gemm %[[A]] : !tile.buffer<64x16xf32, shared>, %[[B]] : !tile.buffer<16x32xf32, shared> into %[[C]] : {{.*}} clear(%arg0) {cpu.packed = 1 : i64}
 // CHECK-NOT: transpose_b
-// On AVX2 a panel is two vectors wide. Sums of narrow floats go on from C there, too.
+// On AVX2 a panel is two vectors wide, on Intel's AVX-512 too where a micro-kernel is. Sums of narrow floats go on from C there, too.
 // AVX2-LABEL: func.func @narrow
 // AVX2: tile.view %{{.*}} to !tile.buffer<2x16x16xf32, shared>
 // AVX2: tile.gemm {{.*}} clear(%arg0) {cpu.in_order, cpu.packed = 1 : i64}
+// INTEL-LABEL: func.func @narrow
+// INTEL: tile.view %{{.*}} to !tile.buffer<1x16x32xf32, shared>
 func.func @narrow(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
@@ -555,14 +557,14 @@ func.func @widened(%F: !tile.buffer<16x16xf8E4M3FN, global> {tile.name = "F"},
 // -----
 
 // A b of 2 MB passes through the second-level cache for each tile of a, and would drive out what of the next one is there
-// already: the copy of a asks for its rows itself. On Intel's cores a panel is two vectors wide.
+// already: the copy of a asks for its rows itself.
 // CHECK-LABEL: func.func @streamed
 // CHECK-NOT: cpu.ahead
 // CHECK: tile.copy {{.*}} {cpu.rows_ahead = 16 : i64}
 // CHECK-NOT: cpu.ahead
 // CHECK: tile.gemm {{.*}} {cpu.packed = 1 : i64}
 // INTEL-LABEL: func.func @streamed
-// INTEL: tile.view %{{.*}} to !tile.buffer<32x512x32xf32, shared>
+// INTEL: tile.view %{{.*}} to !tile.buffer<64x512x16xf32, shared>
 // INTEL: tile.copy {{.*}} {cpu.rows_ahead = 16 : i64}
 func.func @streamed(%A: !tile.buffer<256x512xf16, global> {tile.name = "A"},
     %B: !tile.buffer<512x1024xf32, global> {tile.name = "B"}) attributes {tile.kernel} {
