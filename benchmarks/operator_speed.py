@@ -191,8 +191,8 @@ def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
 def attention_form(dtype: str, causal: bool) -> dict[str, int]:
     """By columns where products of tiles have no instruction: but for bfloat16 on AVX-512, which
     multiplies pairs, and AMX (docs/cpu-speed.md). With AMX packing K and V counts: many queries
-    share it. Strips of two vectors, so that a number of K or V that is loaded serves two
-    multiplications. AMD's were measured best with one on AVX-512."""
+    share it. Strips of four vectors on AVX-512, so that a number of K or V that is loaded serves
+    four multiplications. AMD's were measured best with one there."""
     from tilewright import _compiler
 
     if on_tiles(dtype):
@@ -201,7 +201,7 @@ def attention_form(dtype: str, causal: bool) -> dict[str, int]:
     if not (dtype == "float32" if "avx512" in cpu else "avx2" in cpu):
         return {}
     if "avx512" in cpu and not cpu.startswith("znver"):
-        return {"strip": 32, "block_m": 256, "block_n": 64}
+        return {"strip": 64, "block_m": 256, "block_n": 64}
     return {"strip": 16, "block_m": 256, "block_n": 64 if causal else 128}
 
 

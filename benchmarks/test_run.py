@@ -62,7 +62,7 @@ def test_long_blocks_fill_the_shape(monkeypatch, dtype, shape, threads, cpu):
     ("cpu", "dtype", "vectors"),
     [
         ("znver4 avx512", "float32", 1),
-        ("sapphirerapids avx512", "float32", 2),
+        ("sapphirerapids avx512", "float32", 4),
         ("znver3 avx2", "float32", 2),
         ("znver3 avx2", "bfloat16", 2),
         ("znver4 avx512", "bfloat16", 0),

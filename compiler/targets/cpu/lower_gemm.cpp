@@ -60,6 +60,8 @@ KernelShape kernelShape(const Machine& machine, bool isPacked, int64_t group, in
   // rows * vectors accumulators, `vectors` of b, and one or two of a must fit the register file.
   if (isPacked && group == 1 && gemmIsWide(machine, vectors))
     return {8, 3};
+  if (!isPacked && vectors == 4 && gemmStraightVectors(machine) == 4)
+    return {6, 4};
   return {gemmRows(machine), gemmVectors(machine)};
 }
 

@@ -288,3 +288,25 @@ func.func @streamed() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// Of b as it lies, 6 rows of 4 vectors.
+// CHECK-LABEL: func.func @four_vectors
+// INTEL-LABEL: func.func @four_vectors
+// INTEL: scf.for
+// INTEL: scf.for %{{.*}} = %{{.*}} to %c16{{.*}} step %c4
+// INTEL-COUNT-4: llvm.load {{.*}} -> vector<16xf32>
+// INTEL-COUNT-24: math.fma
+// INTEL: llvm.load {{.*}} -> vector<16xf32>
+func.func @four_vectors() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<24x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x64xf32, shared>
+    %C = tile.alloc : !tile.buffer<24x64xf32, fragment>
+    tile.gemm %A : !tile.buffer<24x16xf32, shared>, %B : !tile.buffer<16x64xf32, shared>
+      into %C : !tile.buffer<24x64xf32, fragment> {clear_accum}
+  }
+  return
+}

@@ -135,6 +135,10 @@ bool gemmIsWide(const Machine& machine, int64_t vectors) {
   return machine.hasTwoWideMultipliers && vectors >= 16;
 }
 
+int64_t gemmStraightVectors(const Machine& machine) {
+  return machine.hasTwoWideMultipliers ? 4 : gemmVectors(machine);
+}
+
 int64_t gemmPanelVectors(const Machine& machine, int64_t vectors, int64_t group) {
   const int64_t wide = gemmIsWide(machine, vectors) ? 3 : gemmVectors(machine);
   const bool gains = machine.isX86 && (machine.vectorBits == 256 || machine.hasTwoWideMultipliers);

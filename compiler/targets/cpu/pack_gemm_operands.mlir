@@ -586,3 +586,23 @@ func.func @streamed(%A: !tile.buffer<256x512xf16, global> {tile.name = "A"},
   }
   return
 }
+
+// -----
+
+// Rows of four vectors that lie close are read as they are on Intel's AVX-512; elsewhere they become panels.
+// CHECK-LABEL: func.func @four_vectors
+// CHECK: tile.gemm {{.*}} cpu.packed
+// INTEL-LABEL: func.func @four_vectors
+// INTEL-NOT: cpu.packed
+// INTEL: return
+func.func @four_vectors() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<24x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x64xf32, shared>
+    %C = tile.alloc : !tile.buffer<24x64xf32, fragment>
+    tile.gemm %A : !tile.buffer<24x16xf32, shared>, %B : !tile.buffer<16x64xf32, shared>
+      into %C : !tile.buffer<24x64xf32, fragment> {clear_accum}
+  }
+  return
+}
