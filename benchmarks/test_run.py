@@ -49,7 +49,7 @@ def test_long_blocks_fill_the_shape(monkeypatch, dtype, shape, threads, cpu):
     m, n, k = shape
     monkeypatch.setattr("tilewright._compiler.host_cpu", lambda: f"{cpu} avx512")
     form = operator_speed.long_blocks(m, n, k, dtype, threads)
-    assert bool(form) == (k > 64)
+    assert bool(form) == (k > 64 or (cpu == "sapphirerapids" and dtype.startswith("float")))
     if form:
         assert m % form["rows"] == form["rows"] % form["block_m"] == n % form["block_n"] == 0
         assert k % form.get("block_k", k) == 0
