@@ -105,7 +105,10 @@ static void releaseTiles() {
 // changes.
 bool callBlocks(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots,
                 int64_t begin, int64_t end, TwLaunch& launch, LaunchResult& result) {
-  char* buffers = scratch.atLeast(size_t(kernel.manifest().scratchBytes));
+  // A kernel further out on this thread's stack goes on with its buffers.
+  Scratch inner;
+  Scratch& own = wayOut ? inner : scratch;
+  char* buffers = own.atLeast(size_t(kernel.manifest().scratchBytes));
   if (!buffers && kernel.manifest().scratchBytes > 0) {
     launch.stop = 1;
     result.end = LaunchEnd::OutOfMemory;

@@ -197,3 +197,81 @@ def test_one_after_the_other(agree, rows):
     weights = np.maximum(a.astype(np.float64) @ b.astype(np.float64).T, 0) * 0.125
     exact = (weights @ v.astype(np.float64)).astype(np.float32)
     agree(kernel, [a, b, v, np.zeros((rows, columns), np.float32)], {3: exact})
+
+
+def test_blocks_that_wait_for_each_other(agree):
+    """Each runs in a thread of its own, which has its own tiles."""
+    size = 64
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((2 * size, size), "bfloat16"),
+        B: T.Tensor((size, size), "bfloat16"),
+        C: T.Tensor((2 * size, size), "float32"),
+        D: T.Tensor((2 * size, size), "float32"),
+    ):
+        with T.Kernel(2, threads=64) as block:
+            a = T.alloc_shared((size, size), "bfloat16")
+            b = T.alloc_shared((size, size), "bfloat16")
+            c = T.alloc_fragment((size, size), "float32")
+            T.copy(A[block * size, 0], a)
+            T.copy(B, b)
+            T.gemm(a, b, c, clear_accum=True)
+            T.copy(c, C[block * size, 0])
+            T.sync_grid()
+            T.copy(C[(1 - block) * size, 0], c)
+            T.gemm(a, b, c)
+            T.copy(c, D[block * size, 0])
+
+    random = np.random.default_rng(4)
+    a, b = (random.integers(-2, 3, (n, size)).astype(ml_dtypes.bfloat16) for n in (128, 64))
+    exact = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
+    other = np.vstack([exact[size:], exact[:size]])
+    agree(kernel, [a, b, np.zeros_like(exact), np.zeros_like(exact)], {2: exact, 3: exact + other})
+
+
+def test_kernel_that_a_print_calls(monkeypatch):
+    """What T.print runs may use the thread's tiles itself."""
+    import tilewright
+
+    torch = pytest.importorskip("torch")
+    size = 64
+
+    @tilewright.jit(out_idx=[2])
+    def multiply(prints):
+        @T.prim_func
+        def kernel(
+            A: T.Tensor((size, size), "bfloat16"),
+            B: T.Tensor((size, size), "bfloat16"),
+            C: T.Tensor((size, size), "float32"),
+        ):
+            with T.Kernel(1, threads=64) as block:
+                a = T.alloc_shared((size, size), "bfloat16")
+                b = T.alloc_shared((size, size), "bfloat16")
+                c = T.alloc_fragment((size, size), "float32")
+                T.copy(A, a)
+                T.copy(B, b)
+                if prints:
+                    T.print(block)
+                T.gemm(a, b, c, clear_accum=True)
+                T.copy(c, C)
+
+        return kernel
+
+    outer, inner = multiply(True), multiply(False)
+    a, b = (torch.randint(-2, 3, (size, size)).to(torch.bfloat16) for _ in range(2))
+    products = []
+
+    class Screen:
+        def write(self, text):
+            products.append(inner(a, b))
+
+        def flush(self):
+            pass
+
+    monkeypatch.setattr("sys.stdout", Screen())
+    products.append(outer(a, b))
+    monkeypatch.undo()
+    assert len(products) > 1
+    for product in products:
+        torch.testing.assert_close(product, a.float() @ b.float(), rtol=0, atol=0)
