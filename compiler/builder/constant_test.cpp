@@ -149,7 +149,9 @@ TEST(Promotion, FollowsTheTable) {
 }
 
 TEST(Promotion, LiteralsAreWeak) {
-  EXPECT_EQ(literalBeside(5, dt("int8")).name(), "int8");
+  EXPECT_EQ(literalBeside(5, dt("int8")).name(), "int32");
+  EXPECT_EQ(literalBeside(5, dt("int8"), /*staysNarrow=*/true).name(), "int8");
+  EXPECT_EQ(literalBeside(5, dt("uint32")).name(), "uint32");
   EXPECT_EQ(literalBeside(300, dt("int8")).name(), "int32");
   EXPECT_EQ(literalBeside(-1, dt("uint8")).name(), "int32");
   EXPECT_EQ(literalBeside(int64_t(1) << 40, dt("int32")).name(), "int64");

@@ -31,10 +31,10 @@ Dtype computeDtype(Dtype common) {
   return isNarrow ? Dtype::float32() : common;
 }
 
-Dtype literalBeside(int64_t literal, Dtype other) {
+Dtype literalBeside(int64_t literal, Dtype other, bool staysNarrow) {
   if (other.isFloat())
     return other;
-  if (other.isInteger() && fits(literal, other))
+  if (other.isInteger() && fits(literal, other) && (staysNarrow || other.bits() >= 32))
     return other;
   return literalAlone(literal);
 }

@@ -308,7 +308,8 @@ Promoted promoteBoth(const Construction& state, Value left, Value right) {
     }
     if (isIndex)
       return {Dtype::int32(), true, false};
-    return {promote(literalBeside(literal.constant->integer, other), other), false, false};
+    return {promote(literalBeside(literal.constant->integer, other, state.isNpu), other), false,
+            false};
   };
   if (a.isLiteral)
     return beside(a, right.dtype());

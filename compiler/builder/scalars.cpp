@@ -193,8 +193,12 @@ Value KernelBuilder::binary(std::string_view name, Value left, Value right) {
   }
   Promoted promoted = promoteBoth(*state, left, right);
   if (builder::isShift(*op) && !state->record(left).isLiteral && !left.dtype().isFloat() &&
-      !right.dtype().isFloat() && left.dtype().kind() != ScalarKind::Bool)
-    promoted = {left.dtype(), state->record(left).isIndex, false}; // the distance changes no dtype
+      !right.dtype().isFloat() && left.dtype().kind() != ScalarKind::Bool) {
+    // The distance changes no dtype, but that a wider one widens less than 32 bits.
+    const bool isWidened = !state->isNpu && left.dtype().bits() < 32 && promoted.dtype.bits() >= 32;
+    promoted = isWidened ? Promoted{promoted.dtype, false, false}
+                         : Promoted{left.dtype(), state->record(left).isIndex, false};
+  }
   bool isBits = *op == BinaryOp::And || *op == BinaryOp::Or || *op == BinaryOp::Xor;
   if (promoted.dtype.kind() == ScalarKind::Bool && !isBits && !isComparison(*op))
     promoted.dtype = Dtype::int32();

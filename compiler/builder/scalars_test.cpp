@@ -31,7 +31,7 @@ TEST_F(ScalarsTest, PromotesDtypes) {
   launch();
   auto sum = [&](Value a, Value c) { return b.binary("add", a, c).dtype().name(); };
   EXPECT_EQ(sum(i8, i8), "int8");
-  EXPECT_EQ(sum(i8, literal(int64_t{5})), "int8");
+  EXPECT_EQ(sum(i8, literal(int64_t{5})), "int32");
   EXPECT_EQ(sum(literal(int64_t{300}), i8), "int32");
   EXPECT_EQ(sum(u8, i32), "int32");
   EXPECT_EQ(sum(u8, i8), "uint8");
@@ -46,7 +46,9 @@ TEST_F(ScalarsTest, PromotesDtypes) {
   EXPECT_EQ(sum(f8, f8), "float32");
   EXPECT_EQ(b.binary("and", flag, flag).dtype().name(), "bool");
   EXPECT_EQ(b.binary("lt", i8, f64).dtype().name(), "bool");
-  EXPECT_EQ(b.binary("shl", i8, i32).dtype().name(), "int8");
+  EXPECT_EQ(b.binary("shl", i8, i32).dtype().name(), "int32");
+  EXPECT_EQ(b.binary("shl", i8, u8).dtype().name(), "int8");
+  EXPECT_EQ(b.binary("shr", u8, literal(int64_t{20})).dtype().name(), "int32");
   EXPECT_EQ(b.unary("exp", i32).dtype().name(), "float32");
   EXPECT_EQ(b.unary("exp", f16).dtype().name(), "float16");
   EXPECT_EQ(b.unary("floor", i32).dtype().name(), "int32");
@@ -190,7 +192,7 @@ TEST_F(ScalarsTest, RefusesWhatHasNoMeaning) {
   b.binary("floordiv", i, literal(int64_t{0}));
   b.binary("shl", i, literal(int64_t{-1}));
   b.binary("shl", i, literal(int64_t{32}));
-  b.binary("shr", scalar8, literal(int64_t{8}));
+  b.binary("shr", scalar8, b.constant(int64_t{8}, dt("uint8")));
   b.binary("pow", i, i);
   b.binary("atan2", i, i);
   b.binary("spaceship", f, f);
@@ -208,7 +210,7 @@ TEST_F(ScalarsTest, RefusesWhatHasNoMeaning) {
           "'//' of int32 and the integer 0: division by zero",
           "'<<' of int32 and the integer -1: a shift by a negative number",
           "'<<' of int32 and the integer 32: int32 has 32 bits, so the most is a shift by 31",
-          "'>>' of uint8 and the integer 8: uint8 has 8 bits, so the most is a shift by 7",
+          "'>>' of uint8 and uint8: uint8 has 8 bits, so the most is a shift by 7",
           "'pow' of int32 and int32: a power of integers needs an exponent from 0 to 64 that is "
           "known while building; cast one side to a float",
           "'atan2' of int32 and int32: it works on floats only; cast one side",

@@ -515,7 +515,7 @@ TEST_F(TilesTest, PrintsAndAsserts) {
   line().barrier();
   std::string text = finishedText();
   EXPECT_THAT(text, HasSubstr("tile.print \"scalar\" %arg0 : i8 unsigned"));
-  EXPECT_THAT(text, HasSubstr("tile.assert %1, \"too small\""));
+  EXPECT_THAT(text, HasSubstr("tile.assert %2, \"too small\""));
   EXPECT_THAT(text, ContainsRegex("tile.sync +block"));
 }
 

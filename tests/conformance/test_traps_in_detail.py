@@ -470,23 +470,41 @@ def test_trap_10_a_global_that_changes(tmp_path):
 # 11. Integers and casts
 
 
-def test_trap_11_literals_take_the_type_beside_them(agree):
-    """A Python number changes no dtype; a comparison of different signs is of values."""
+def test_trap_11_literals_beside_small_types(agree):
+    """A Python number is an int32 beside a smaller integer, as in TVM; beside a float a float."""
 
     @T.prim_func
-    def kernel(A: T.Tensor((4,), "uint8"), H: T.Tensor((4,), "float16"), B: T.Tensor((3, 4))):
+    def kernel(
+        A: T.Tensor((4,), "uint8"),
+        S: T.Tensor((4,), "int16"),
+        H: T.Tensor((4,), "float16"),
+        B: T.Tensor((9, 4)),
+        C: T.Tensor((4,), "uint8"),
+    ):
         with T.Kernel(1, threads=1):
             for i in T.serial(4):
                 B[0, i] = T.cast(A[i] + 1, "float32")
                 B[1, i] = T.cast(H[i] * 3, "float32")
                 B[2, i] = T.cast(A[i] >> 1, "float32")
+                B[3, i] = A[i] * 3 // 4
+                B[4, i] = T.if_then_else(A[i] - 1 < 0, 1, 0)
+                B[5, i] = (A[i] << 12) >> 4
+                B[6, i] = S[i] * 1000
+                B[7, i] = S[i] << i
+                B[8, i] = A[i] + T.uint8(1)
+                C[i] = A[i] + 1
 
     a = np.array([0, 127, 128, 255], np.uint8)
+    s = np.array([-32768, -3, 5, 32767], np.int16)
     h = np.array([0.1, 1000, 30000, -2], np.float16)
+    wide, far = a.astype(np.int64), s.astype(np.int64)
     with np.errstate(over="ignore"):
-        rows = [a + np.uint8(1), h * np.float16(3), a >> 1]
-    expected = np.stack([row.astype(np.float32) for row in rows])
-    agree(kernel, [a, h, np.zeros((3, 4), np.float32)], {2: expected})
+        small, half = a + np.uint8(1), h * np.float16(3)
+    rows = [wide + 1, half, a >> 1, wide * 3 // 4, wide - 1 < 0, wide << 8, far * 1000]
+    rows += [far << np.arange(4), small]
+    expected = np.stack([np.asarray(row, np.float32) for row in rows])
+    outputs = [np.zeros((9, 4), np.float32), np.zeros(4, np.uint8)]
+    agree(kernel, [a, s, h, *outputs], {3: expected, 4: small})
 
 
 def test_trap_11_fp8_saturates(agree):
