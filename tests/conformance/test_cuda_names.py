@@ -90,6 +90,37 @@ def test_functions_of_integers(agree, random):
     agree(kernel, [a, w, np.zeros((8, 64), np.int32)], {2: expected})
 
 
+def test_conversions(agree, random):
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((64,), "float32"),
+        H: T.Tensor((4, 64), "float16"),
+        B: T.Tensor((5, 64), "int32"),
+    ):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                H[0, i] = T.call_extern(T.float16, "__float2half_rz", A[i])
+                H[1, i] = T.call_extern(T.float16, "__float2half_ru", A[i])
+                H[2, i] = T.call_extern(T.float16, "__float2half", A[i])
+                H[3, i] = T.call_extern("float16", "__half2float", H[2, i])
+                B[0, i] = T.call_extern("int32", "__float2int_rn", A[i])
+                B[1, i] = T.call_extern("int32", "__float2int_rz", A[i])
+                B[2, i] = T.call_extern("int32", "__float2int_ru", A[i])
+                B[3, i] = T.call_extern("int32", "__float2int_rd", A[i])
+                B[4, i] = T.cast(T.call_extern("float32", "__bfloat162float", A[i]), "int32")
+
+    a = (random.standard_normal(64) * 50).astype(np.float32)
+    near = a.astype(np.float16)
+    below = np.where(near > a, np.nextafter(near, np.float16(-np.inf)), near)
+    above = np.where(near < a, np.nextafter(near, np.float16(np.inf)), near)
+    halves = np.stack([np.where(a > 0, below, above), above, near, near])
+    bits = a.view(np.uint32)
+    kept = ((bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
+    whole = [np.rint(a), np.trunc(a), np.ceil(a), np.floor(a), np.trunc(kept)]
+    outputs = [np.zeros((4, 64), np.float16), np.zeros((5, 64), np.int32)]
+    agree(kernel, [a, *outputs], {1: halves, 2: np.stack(whole).astype(np.int32)})
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
 def test_fma_rounds_once(agree, numpy_dtypes, random, dtype):
     """Of factors whose product nearly cancels the sum: its rounding would be all that is left."""

@@ -79,6 +79,25 @@ def _of_integers() -> dict[str, _Function]:
     return found
 
 
+def _of_conversions() -> dict[str, _Function]:
+    found: dict[str, _Function] = {}
+    for name, dtype in (("half", "float16"), ("bfloat16", "bfloat16")):
+        to_small = partial(math_ops.cast, dtype=dtype)
+        found[f"__float2{name}"] = _Function(to_small, "float32", 1)
+        for mode in ("rn", "rz", "ru", "rd"):
+            rounded = partial(math_ops.cast, dtype=dtype, round=mode)
+            found[f"__float2{name}_{mode}"] = _Function(rounded, "float32", 1)
+        found[f"__{name}2float"] = _Function(partial(math_ops.cast, dtype="float32"), dtype, 1)
+    for mode, nearest in (
+        ("rn", math_ops.nearbyint),
+        ("rz", math_ops.trunc),
+        ("ru", math_ops.ceil),
+        ("rd", math_ops.floor),
+    ):
+        found[f"__float2int_{mode}"] = _Function(nearest, "float32", 1)
+    return found
+
+
 def _high_half(wide: str, x: Any, y: Any) -> Any:
     return (math_ops.cast(x, wide) * math_ops.cast(y, wide)) >> 32
 
@@ -118,7 +137,7 @@ def _saturated(value: Any) -> Any:
     return math_ops.min(math_ops.max(value, 0.0), 1.0)
 
 
-FUNCTIONS = _functions() | _of_integers() | _of_threads()
+FUNCTIONS = _functions() | _of_integers() | _of_conversions() | _of_threads()
 
 
 def call(dtype: Any, name: str, arguments: tuple[Any, ...]) -> Any:
