@@ -102,8 +102,9 @@ def test_a_workspace_of_an_eager_kernel():
             B[0] = own[0]
         return B
 
-    with pytest.raises(
-        tilewright.UnsupportedError,
-        match="a workspace whose extents calls say is not supported in an eager",
-    ):
+    message = (
+        "a workspace whose extents calls say is not supported in an eager kernel; let them be "
+        "T.const, or write the kernel as T.prim_func"
+    )
+    with pytest.raises(tilewright.UnsupportedError, match=message):
         kernel(np.zeros(4, np.float32))
