@@ -91,12 +91,11 @@ def on_tiles(dtype: str) -> bool:
 def blocks_on_tiles(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, int]:
     """The tile of B takes half of a second-level cache of 2 MB: of whole depth where that leaves
     512 columns, else 2 KB deep; and meets 32 rows of A at a time, which stay in the first level by
-    parts. For few rows of A it takes a quarter, and B is read in long runs, which the machine sees
-    coming without our asking. Else nothing."""
+    parts. For few rows of A it takes a quarter, and B is read in long runs. Else nothing."""
     width = 2 if dtype == "bfloat16" else 1
     most = n // threads
     if m <= 128:
-        form = {"block_m": m, "block_n": min(most, 1024), "block_k": 512 // width, "num_stages": 1}
+        form = {"block_m": m, "block_n": min(most, 1024), "block_k": 512 // width}
         fits = m % 16 == 0 and n % form["block_n"] == 0 and k % form["block_k"] == 0
         return form if fits else {}
     if width * k * 512 <= 1 << 20:
@@ -124,7 +123,6 @@ def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, i
     if width == 4 and not cpu.startswith("znver"):
         return wide_blocks(m, n, k, threads)
     if width < 4 and 256 << 10 <= width * k * 256 <= 512 << 10:
-        # A result of int32 goes straight from the sums, which by steps it doesn't.
         form = {"block_m": 128, "block_n": 512 if dtype == "int8" and k >= 2048 else 256}
     else:
         form = {"block_m": 64, "block_n": 512, "block_k": 2048 // width}

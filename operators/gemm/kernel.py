@@ -12,8 +12,7 @@ import tilewright.language as T
 
 def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, **blocks: int):
     """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A in a block,
-    by steps of block_k or of whole depth; 0: by blocks. blocks: block_m, block_n, block_k; by
-    blocks also num_stages, 2 where the next tiles are asked for ahead."""
+    by steps of block_k or of whole depth; 0: by blocks. blocks: block_m, block_n, block_k."""
     if rows and "block_k" in blocks:
         return gemm_by_steps(m, n, k, dtype, rows, **blocks)
     if rows:
@@ -22,9 +21,7 @@ def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, **blocks: int):
 
 
 @tilewright.jit(out_idx=[2])
-def gemm_by_blocks(
-    m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128, num_stages=2
-):
+def gemm_by_blocks(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
     """A tile of A and one of B at a time."""
     accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
 
@@ -36,7 +33,7 @@ def gemm_by_blocks(
             A_shared = T.alloc_shared((block_m, block_k), dtype)
             B_shared = T.alloc_shared((block_k, block_n), dtype)
             C_local = T.alloc_fragment((block_m, block_n), accumulator)
-            for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=num_stages):
+            for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=2):
                 T.copy(A[by * block_m, step * block_k], A_shared)
                 T.copy(B[step * block_k, bx * block_n], B_shared)
                 T.gemm(A_shared, B_shared, C_local, clear_accum=step == 0)
