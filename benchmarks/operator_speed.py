@@ -142,8 +142,10 @@ def wide_blocks(m: int, n: int, k: int, threads: int) -> dict[str, int]:
         rows = min(m, 2048)
         return {} if m % rows or n % 1024 else {"rows": rows, "block_m": 64, "block_n": 1024}
     rows, columns = min(m, 2048), 512 if m <= 1024 else min(n, 2048)
-    while threads > 1 and (m // rows) * (n // columns) < 2 * threads and max(rows, columns) > 256:
-        rows, columns = (rows // 2, columns) if rows >= columns else (rows, columns // 2)
+    if threads > 1 and (m // rows) * (n // columns) < 2 * threads:
+        columns = 512
+    while rows > 256 and (m // rows) * (n // columns) < threads:
+        rows //= 2
     if m % rows or n % columns or k % 512 or rows % 64 or columns % 32:
         return {}
     block_m = 256 if columns > 512 and rows % 256 == 0 else 64
