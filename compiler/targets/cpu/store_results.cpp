@@ -166,7 +166,7 @@ std::optional<Finished> finished(tile::GemmOp gemm) {
   tile::CopyOp copy = soleReader(gemm, c.buffer);
   if (!copy || !bringsRows(copy, c))
     return std::nullopt;
-  if (isa<scf::IfOp>(copy->getParentOp()))
+  if (isa<scf::IfOp>(copy->getParentOp()) && !copy->getParentOp()->isAncestor(gemm))
     return finishedInLastTurn(gemm, copy);
   if (!c.isWhole())
     return std::nullopt;

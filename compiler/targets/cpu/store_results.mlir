@@ -373,3 +373,31 @@ func.func @branch_without_clear(%out : !tile.buffer<64x32xf32, global> {tile.nam
   }
   return
 }
+
+// -----
+
+// Both in one branch: the sums are those of a block without one.
+// CHECK-LABEL: func.func @both_in_a_branch
+// CHECK: scf.if
+// CHECK: %[[ALWAYS:.*]] = arith.constant true
+// CHECK: unrealized_conversion_cast %{{.*}}, %{{.*}}, %[[ALWAYS]] {{.*}} {cpu.result = f32}
+// CHECK-NEXT: tile.gemm
+// CHECK-NOT: tile.copy
+// LOWERED-LABEL: func.func @both_in_a_branch
+func.func @both_in_a_branch(%out : !tile.buffer<64x64xf32, global> {tile.name = "out"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<24x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<24x32xf32, fragment>
+    %first = arith.cmpi eq, %b, %c0 : index
+    scf.if %first {
+      tile.gemm %A : !tile.buffer<24x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+        into %C : !tile.buffer<24x32xf32, fragment> {clear_accum}
+      tile.copy %C : !tile.buffer<24x32xf32, fragment> to %out[%c0, %c0] [24, 32] : !tile.buffer<64x64xf32, global>
+        {target_in_bounds = array<i1: true, true>}
+    }
+  }
+  return
+}
