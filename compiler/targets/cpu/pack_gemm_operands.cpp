@@ -274,7 +274,8 @@ private:
   /// Whether b is on chip with close rows that one micro-kernel takes whole: it reads memory straight on as it is.
   bool isStraight(const BufferRegion& b) {
     return group == 1 && !maySkip(from.b) && !needsStage(b) && !op.getTransposeB() &&
-           b.type().getShape().back() == columns() && columns() <= gemmStraightVectors(machine) * lanes;
+           b.type().getShape().back() == columns() &&
+           columns() <= gemmStraightVectors(machine) * lanes;
   }
 
   /// Whether b goes into panels: it is read often enough, or must be brought into another form anyway.
