@@ -561,7 +561,8 @@ private:
     for (unsigned bits = unsigned(32 / group); bits < 32; bits *= 2) {
       // Of rows 0, 1, 2, 3: the halves of 0 with 1 and of 2 with 3; then those of the pairs.
       SmallVector<Value> wider;
-      auto type = VectorType::get({lanes * 32 / (2 * bits)}, inner.getIntegerType(2 * bits));
+      const unsigned joinedBits = 2 * bits;
+      auto type = VectorType::get({lanes * 32 / joinedBits}, inner.getIntegerType(joinedBits));
       const size_t half = bits == 8 ? 1 : rows.size() / 2;
       for (size_t number = 0; number < rows.size(); ++number) {
         if (number & half)
