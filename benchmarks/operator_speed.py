@@ -236,9 +236,15 @@ def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
 
 
 def linear_form(operator: str, m: int, dtype: str) -> dict[str, int]:
-    """Deep tiles by `T.gemm` where it reads W where it lies: on AVX-512."""
+    """Deep tiles by `T.gemm` where it reads W where it lies: on AVX-512. On AMX W is multiplied by
+    rows of tiles, which takes 16 rows of A."""
     from tilewright import _compiler
 
+    if m == 16 and on_tiles(dtype):
+        wide_or_deep = {"block_n": 512, "block_k": 256}
+        if operator == "linear":
+            wide_or_deep = {"block_n": 1024, "block_k": 4096}
+        return {**wide_or_deep, "w_left": True}
     if "avx512" not in _compiler.host_cpu():
         return {}
     deep = {"block_k": 1024 if dtype == "float32" and m > 1 else 2048}

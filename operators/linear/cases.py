@@ -8,3 +8,4 @@ CASES = [
     for n, k in ((64, 512), (50, 300))
 ]
 CASES += [{**case, "gemm_from": 1} for case in CASES if case["m"] == 1]
+CASES += [{**case, "w_left": True, "block_k": 512} for case in CASES if case["m"] == 16]

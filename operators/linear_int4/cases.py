@@ -7,3 +7,4 @@ CASES = [
     for m in (1, 4, 16)
     for n in (64, 50)
 ]
+CASES += [{**case, "w_left": True} for case in CASES if case["m"] == 16]

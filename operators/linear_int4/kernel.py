@@ -6,9 +6,18 @@ import tilewright.language as T
 
 
 @tilewright.jit(out_idx=[3])
-def linear_int4(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: int = 256):
+def linear_int4(
+    m: int,
+    n: int,
+    k: int,
+    dtype: str,
+    block_n: int = 32,
+    block_k: int = 256,
+    w_left: bool = False,
+):
     """A [m, k] of `dtype`; W [n, k / 2] in bytes: the low 4 bits of byte j are column j plus 8, the
-    high ones column k / 2 + j plus 8; scales [n] and C [m, n] in float32."""
+    high ones column k / 2 + j plus 8; scales [n] and C [m, n] in float32. `w_left`:
+    as C^T = W A^T (linear)."""
     half = k // 2
 
     @T.prim_func
@@ -46,7 +55,7 @@ def linear_int4(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: 
             b = T.alloc_shared((m, block_k), dtype)
             low = T.alloc_shared((block_n, block_k), dtype)
             high = T.alloc_shared((block_n, block_k), dtype)
-            c = T.alloc_fragment((m, block_n), "float32")
+            c = T.alloc_fragment((block_n, m) if w_left else (m, block_n), "float32")
             T.clear(c)
             for step in T.Pipelined(half // block_k, num_stages=2):
                 T.copy(A[0, step * block_k], a)
@@ -55,9 +64,9 @@ def linear_int4(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: 
                     both = T.cast(W[bx * block_n + i, step * block_k + j], "int32")
                     low[i, j] = T.cast((both & 15) - 8, dtype)
                     high[i, j] = T.cast((both >> 4) - 8, dtype)
-                T.gemm(a, low, c, transpose_B=True)
-                T.gemm(b, high, c, transpose_B=True)
+                T.gemm(low if w_left else a, a if w_left else low, c, transpose_B=True)
+                T.gemm(high if w_left else b, b if w_left else high, c, transpose_B=True)
             for i, j in T.Parallel(m, block_n):
-                C[i, bx * block_n + j] = c[i, j] * Scale[bx * block_n + j]
+                C[i, bx * block_n + j] = (c[j, i] if w_left else c[i, j]) * Scale[bx * block_n + j]
 
     return vector_kernel if m == 1 else matrix_kernel
