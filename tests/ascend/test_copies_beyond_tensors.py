@@ -109,6 +109,24 @@ def branches(A: T.Tensor((4, 32), "float32"), C: T.Tensor((4, 32), "float32")): 
         T.copy(a, C)
 
 
+@T.prim_func
+def last_turn_of_all(A: T.Tensor((16, 32), "float32"), n: T.int32, C: T.Tensor((2, 32), "float32")):  # type: ignore[no-untyped-def]
+    """A turn that loads by k isn't the one that leaves; the last one of all has nothing to load."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((1, 32), "float32")
+        total = T.alloc_ub((1, 32), "float32")
+        T.clear(total)
+        for k in T.serial(17):
+            T.copy(A[k % 2, 0], a)
+            T.tile.add(total, total, a)
+            if k < n:
+                T.copy(A[k, 0], a)
+            if k >= n:
+                break
+        T.copy(total, C[0, 0])
+        T.copy(a, C[1, 0])
+
+
 f32 = NUMBERS.astype(np.float32)
 f16 = NUMBERS.astype(np.float16)
 GROUP.add("padding only", padding_only, [f16, zeros(6, 32)], np.full((6, 32), 4.0))
@@ -128,6 +146,14 @@ GROUP.add(
 )
 e3 = np.exp(np.exp(np.exp(1.0)))
 GROUP.add("branches", branches, [f32, zeros(4, 32)], np.full((4, 32), e3), rtol=1e-5)
+
+sixteen = (np.arange(16 * 32) % 7 / 8).reshape(16, 32).astype(np.float32)
+GROUP.add(
+    "last turn of all",
+    last_turn_of_all,
+    [sixteen, 17, zeros(2, 32)],
+    np.stack([9 * sixteen[0] + 8 * sixteen[1], np.zeros(32)]),
+)
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

@@ -378,3 +378,51 @@ func.func @behind_a_sum(%n: index) {
   }
   return
 }
+
+// -----
+// The turn that leaves the loop is none that loads, as it asks the opposite; the next one waits for what was loaded. The last
+// one of all would load what lies beyond the tensor, nothing.
+// CHECK-LABEL: func.func @left_where_nothing_is_loaded
+// CHECK-NOT: mte2 to mte3
+// CHECK: tile.for
+// CHECK: ascend.wait_flag mte2 to v
+// CHECK: npu.binary add
+// CHECK-NOT: mte2 to mte3
+// CHECK: return
+func.func @left_where_nothing_is_loaded(%A: !tile.buffer<16x64xf32, global>, %B: !tile.buffer<2x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c17 = arith.constant 17 : index
+  %c64 = arith.constant 64 : index
+  %on = arith.constant 0 : i32
+  %over = arith.constant 2 : i32
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
+    %exit = tile.alloc "exit" : !tile.buffer<si32, var>
+    tile.store %on, %exit[] : !tile.buffer<si32, var>
+    tile.for %k = %c0 to %c17 step %c1 {
+      %state = tile.load %exit[] : !tile.buffer<si32, var>
+      %runs = arith.cmpi eq, %state, %on : i32
+      scf.if %runs {
+        npu.load_ub %A[0, 0] [1, 64] : !tile.buffer<16x64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+        npu.binary add %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+        %more = arith.cmpi slt, %k, %n : index
+        scf.if %more {
+          %left = arith.subi %c16, %k : index
+          %least = arith.minsi %left, %c1 : index
+          %rows = arith.maxsi %least, %c0 : index
+          npu.load_ub %A[%k, 0] [%rows, 64] : !tile.buffer<16x64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+        }
+        %ends = arith.cmpi sge, %k, %n : index
+        scf.if %ends {
+          tile.store %over, %exit[] : !tile.buffer<si32, var>
+        }
+      }
+    }
+    npu.store_ub %y[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[0, 0] [1, 64] : !tile.buffer<2x64xf32, global>
+    npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[1, 0] [1, 64] : !tile.buffer<2x64xf32, global>
+  }
+  return
+}

@@ -138,7 +138,8 @@ TEST(Cases, BranchesThatOthersDecide) {
 /// Random programs of loops up to two arguments, with branches on them and on the numbers of iterations.
 class ProgramOfValues {
 public:
-  explicit ProgramOfValues(unsigned seed) : random(seed) {
+  explicit ProgramOfValues(unsigned seed, bool hasExits = false)
+      : hasExits(hasExits), random(seed) {
     fill(program.body, nullptr, 0, 3);
   }
   Program program;
@@ -157,7 +158,10 @@ private:
       if (kind < 2 && depth < 2 && program.nodes.size() < 14) {
         Node* loop = program.add(block, parent, NodeKind::Loop);
         loop->length = {below(2), 1 + below(2), {{value(), 1}}};
-        fill(loop->body, loop, depth + 1, 1 + below(3));
+        if (hasExits)
+          fillWithExit(block, parent, *loop, depth + 1);
+        else
+          fill(loop->body, loop, depth + 1, 1 + below(3));
       } else if (kind == 2 && depth < 3) {
         Node* branch = program.add(block, parent, NodeKind::If);
         Condition condition{static_cast<Comparison>(below(6)), -below(3), {}, 0, {}, {}};
@@ -173,6 +177,52 @@ private:
     }
   }
 
+  Node* assign(Block& block, Node* parent, unsigned variable, int value) {
+    Node* node = program.add(block, parent, NodeKind::Assign);
+    node->variable = variable;
+    node->value = value;
+    return node;
+  }
+
+  Node* addIfOn(Block& block, Node* parent, unsigned variable) {
+    Node* branch = program.add(block, parent, NodeKind::If);
+    branch->variable = variable;
+    return branch;
+  }
+
+  /// What leaves the loop asks what a branch before has asked, the opposite, or nearly so.
+  void fillWithExit(Block& around, Node* parent, Node& loop, unsigned depth) {
+    const unsigned variable = program.variables++;
+    around.pop_back();
+    assign(around, parent, variable, 0);
+    around.push_back(&loop);
+    Node* runs = addIfOn(loop.body, &loop, variable);
+    Condition condition{
+        static_cast<Comparison>(below(6)), -below(3), {{loop.id, -1}}, 0, {}, {{value(), 1}}};
+    fill(runs->body, runs, depth, below(3));
+    for (int64_t branches = 1 + below(2); branches > 0; --branches) {
+      Node* branch = program.add(runs->body, runs, NodeKind::If);
+      branch->conditions = {condition};
+      fill(branch->body, branch, depth + 1, 1);
+      if (below(2))
+        fill(branch->otherwise, branch, depth + 1, 1);
+      fill(runs->body, runs, depth + 1, below(2));
+      condition.kind = static_cast<Comparison>(below(6));
+      if (below(2)) {
+        condition.constant = -condition.constant;
+        condition.terms.front().bytes = -condition.terms.front().bytes;
+        condition.values.front().bytes = -condition.values.front().bytes;
+      }
+      condition.constant += below(4) ? 0 : 1;
+    }
+    Node* exit = program.add(runs->body, runs, NodeKind::If);
+    exit->conditions = {condition};
+    assign(below(4) ? exit->body : exit->otherwise, exit, variable, 1);
+    Node* rest = addIfOn(runs->body, runs, variable);
+    fill(rest->body, rest, depth, 1 + below(2));
+    loop.forgets.push_back(variable);
+  }
+
   void addRandomStatement(Block& block, Node* parent) {
     constexpr Pipe pipes[] = {Pipe::V, Pipe::V, Pipe::MTE2, Pipe::MTE3};
     Node* node = program.add(block, parent, NodeKind::Statement);
@@ -186,6 +236,7 @@ private:
     }
   }
 
+  bool hasExits;
   std::mt19937 random;
 };
 
@@ -235,6 +286,75 @@ TEST(Cases, RandomBranchesThatOthersDecide) {
                                                                             << print(original);
   }
   EXPECT_GT(settled, 20U);
+}
+
+/// A turn that loads isn't the one that leaves the loop, which asks the opposite, in whatever way: then the next one waits.
+TEST(Cases, ExitsThatBranchesDecide) {
+  using enum Comparison;
+  struct Form {
+    Comparison loads, leaves;
+    int64_t constant = 0, sign = 1; // of the exit
+    bool isNeeded = false;
+  };
+  for (const Form& form : {Form{Less, GreaterOrEqual},
+                           {Less, GreaterOrEqual, -1, 1, true},
+                           {Less, LessOrEqual, 0, -1},
+                           {Less, Greater, 1, 1},
+                           {Less, Less, 0, 1, true},
+                           {LessOrEqual, Less, 0, -1},
+                           {NotEqual, Equal, 0, -1},
+                           {NotEqual, LessOrEqual, 0, 1, true}}) {
+    Program program;
+    const unsigned left = program.variables++;
+    const auto assign = [&](Block& block, Node* parent, int value) {
+      Node* node = program.add(block, parent, NodeKind::Assign);
+      node->variable = left;
+      node->value = value;
+    };
+    assign(program.body, nullptr, 0);
+    Node* loop = program.add(program.body, nullptr, NodeKind::Loop);
+    loop->trips = 40;
+    loop->forgets = {left};
+    Node* runs = program.add(loop->body, loop, NodeKind::If);
+    runs->variable = left;
+    addStatement(program, runs, Pipe::MTE2, {accessAt(true, 0)});
+    addStatement(program, runs, Pipe::V, {accessAt(false, 0), accessAt(true, 64)});
+    Node* loads = program.add(runs->body, runs, NodeKind::If);
+    loads->conditions = {{form.loads, 0, {{loop->id, 1}}, 0, {}, {{kN, -1}}}};
+    const Condition isThere{Less, -39, {{loop->id, 1}}};
+    addStatement(program, loads, Pipe::MTE2, {accessAt(true, 0)})->conditions = {isThere};
+    Node* exit = program.add(runs->body, runs, NodeKind::If);
+    exit->conditions = {
+        {form.leaves, form.constant, {{loop->id, form.sign}}, 0, {}, {{kN, -form.sign}}}};
+    assign(exit->body, exit, 1);
+    addStatement(program, nullptr, Pipe::MTE3, {accessAt(false, 64)});
+    addStatement(program, nullptr, Pipe::MTE3, {accessAt(false, 0)});
+    settleBranches(program);
+    const std::string text = withFlags(program);
+    EXPECT_EQ(text.find("MTE2 to vector.MTE3") != std::string::npos, form.isNeeded) << text;
+  }
+}
+
+/// In each run what is put in suffices; in some programs it is less than if branches were not tied.
+TEST(Cases, RandomExitsThatBranchesDecide) {
+  unsigned tied = 0, fewer = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Program untied = std::move(ProgramOfValues(seed, /*hasExits=*/true).program);
+    Program program = std::move(ProgramOfValues(seed, /*hasExits=*/true).program);
+    settleBranches(program);
+    if (std::ranges::all_of(program.nodes, [](const Node& node) { return node.notes == kNone; }))
+      continue;
+    ++tied;
+    const Conflicts conflicts(program);
+    const Inserted inserted = insertFlags(program, conflicts, {});
+    ASSERT_TRUE(inserted.failures.empty());
+    ASSERT_TRUE(checkIterations(program, conflicts).isClean()) << seed << "\n" << print(program);
+    ASSERT_FALSE(isAnyRunWrong(program, kNone, 7)) << seed << "\n" << print(program);
+    fewer +=
+        inserted.insertions.size() < insertFlags(untied, Conflicts(untied), {}).insertions.size();
+  }
+  EXPECT_GT(tied, 50U);
+  EXPECT_GT(fewer, 0U);
 }
 
 /// Which run leaves two statements unordered, or what is too large to tell.

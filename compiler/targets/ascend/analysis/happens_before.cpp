@@ -141,8 +141,6 @@ private:
         break;
       case NodeKind::Loop:
         walkLoop(node, states);
-        for (const unsigned variable : node->forgets)
-          assign(variable, kNoValue, node, states);
         break;
       case NodeKind::If:
         walkBranch(node, states);
@@ -151,6 +149,8 @@ private:
         assign(node->variable, node->value, node, states);
         break;
       }
+      for (const unsigned variable : node->forgets)
+        assign(variable, kNoValue, node, states);
       for (State& state : states)
         for (const Sync& sync : node->after)
           synchronise(sync, node, state);
@@ -170,6 +170,10 @@ private:
       walk(node->body, into);
     if (!past.empty())
       walk(node->otherwise, past);
+    if (node->notes != kNone) {
+      assign(node->notes, 1, node, into);
+      assign(node->notes, 0, node, past);
+    }
     join(into, past, node, FaultKind::OnePathOnly);
     states = std::move(into);
   }

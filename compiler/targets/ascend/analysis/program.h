@@ -189,6 +189,8 @@ struct Node {
   unsigned variable = kNone;
   int value = 0;
   Comparison compares = Comparison::Equal;
+  /// If: the variable that gets 1 where `body` has run, and 0 where it hasn't. Others of its block ask for that.
+  unsigned notes = kNone;
   // Sync
   Sync sync;
   // Loop; `trips` is -1 if not known. Then `length` may say how long it is once values are known.
@@ -196,7 +198,7 @@ struct Node {
   Length length;
   /// Where they aren't: whether there is always one, and whether there is if no dim of a tensor is 0.
   bool isEntered = false, isEnteredIfNotEmpty = false;
-  /// Loop: variables for which nothing asks behind it.
+  /// Loop and If: variables for which nothing asks behind it.
   std::vector<unsigned> forgets;
   // Loop: body. If: both branches.
   Block body, otherwise;

@@ -29,8 +29,9 @@ public:
   std::set<std::pair<unsigned, unsigned>> hazards;
   bool hasFlagFault = false;
   bool isDeadlocked = false;
+  bool areNotesTrue = true; ///< a branch that goes by what another one notes would itself say so
   bool isClean() const {
-    return hazards.empty() && !hasFlagFault && !isDeadlocked;
+    return hazards.empty() && !hasFlagFault && !isDeadlocked && areNotesTrue;
   }
 
 private:
@@ -62,9 +63,15 @@ private:
         addSync(node->sync, node);
       } else if (node->kind == NodeKind::If) {
         bool isTaken = node->conditions.empty() ? choose(*node) : isTrue(*node);
-        if (node->variable != kNone)
-          isTaken = isTrue(node->compares, assigned[node->variable] - node->value);
+        if (node->variable != kNone) {
+          const bool said = isTrue(node->compares, assigned[node->variable] - node->value);
+          if (node->conditions.empty())
+            isTaken = said;
+          areNotesTrue = areNotesTrue && said == isTaken;
+        }
         flatten(isTaken ? node->body : node->otherwise);
+        if (node->notes != kNone)
+          assigned[node->notes] = isTaken ? 1 : 0;
       } else if (node->kind == NodeKind::Assign) {
         assigned[node->variable] = node->value;
       } else {

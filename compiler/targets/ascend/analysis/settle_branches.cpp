@@ -239,10 +239,81 @@ private:
   std::vector<Sum> notZero;
 };
 
+/// Equal questions look the same: whether a sum is 0, or whether it is no more than 0; or the opposite.
+struct Asked {
+  Sum sum;
+  bool isOfZero = false, isOpposite = false;
+
+  bool isAbout(const Asked& other) const {
+    return isOfZero == other.isOfZero && sum.constant == other.sum.constant &&
+           sum.units == other.sum.units;
+  }
+};
+
+/// Nothing of a branch that cores of a block take each in its own way: they count as one agent.
+std::optional<Asked> askedBy(const Node& node) {
+  if (node.kind != NodeKind::If || node.conditions.size() != 1 || node.variable != kNone ||
+      node.isOfSomeCores || node.conditions.front().spread != 0)
+    return std::nullopt;
+  const Comparison kind = node.conditions.front().kind;
+  std::optional<Sum> sum = sumOf(node.conditions.front());
+  if (!sum || sum->units.empty())
+    return std::nullopt;
+  Asked asked{std::move(*sum), kind == Comparison::Equal || kind == Comparison::NotEqual,
+              kind == Comparison::NotEqual || kind == Comparison::Greater ||
+                  kind == Comparison::GreaterOrEqual};
+  if (kind == Comparison::Less || kind == Comparison::GreaterOrEqual)
+    ++asked.sum.constant;
+  if (asked.sum.units.begin()->second < 0) {
+    asked.sum = asked.sum.times(-1);
+    // No more than 0 is what its opposite has no more than -1 of.
+    if (!asked.isOfZero) {
+      ++asked.sum.constant;
+      asked.isOpposite = !asked.isOpposite;
+    }
+  }
+  return asked;
+}
+
+bool assigns(const Block& block) {
+  return std::ranges::any_of(block, [](const Node* node) {
+    return node->kind == NodeKind::Assign || assigns(node->body) || assigns(node->otherwise);
+  });
+}
+
+/// Only exits: each variable more means more ways that are followed apart, here until the exit.
+void tieExits(Program& program, const Block& block) {
+  for (Node* exit : block) {
+    tieExits(program, exit->body);
+    tieExits(program, exit->otherwise);
+    const std::optional<Asked> asked = askedBy(*exit);
+    if (!asked || !(assigns(exit->body) || assigns(exit->otherwise)))
+      continue;
+    const Node* first = nullptr;
+    bool isFirstOpposite = false;
+    for (Node* node : block) {
+      const std::optional<Asked> same = askedBy(*node);
+      if (same && same->isAbout(*asked) && first) {
+        node->variable = first->notes;
+        node->value = same->isOpposite == isFirstOpposite ? 1 : 0;
+      } else if (same && same->isAbout(*asked) && node != exit && node->notes == kNone) {
+        node->notes = program.variables++;
+        isFirstOpposite = same->isOpposite;
+        first = node;
+      }
+      if (node == exit)
+        break;
+    }
+    if (first)
+      exit->forgets.push_back(first->notes);
+  }
+}
+
 } // namespace
 
 void settleBranches(Program& program) {
   Settler(program).settle(program.body);
+  tieExits(program, program.body);
 }
 
 } // namespace tilewright::ascend::model

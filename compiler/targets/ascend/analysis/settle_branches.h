@@ -7,7 +7,8 @@
 
 namespace tilewright::ascend::model {
 
-/// Conditions that always hold, or never, where they stand become constant ones.
+/// Conditions that always hold, or never, where they stand become constant ones. A branch that leaves a loop (assigns to
+/// a variable) and asks what one before it in its block has asked, in the same turn of all loops, goes by that one.
 void settleBranches(Program& program);
 
 } // namespace tilewright::ascend::model

@@ -213,11 +213,13 @@ void Slice::keepNodes(const Program& program) {
     for (const Node& node : program.nodes)
       if (kept[node.id] && node.kind == NodeKind::If && node.variable != kNone)
         variables.insert(node.variable);
-    for (const Node& node : program.nodes)
-      if (node.kind == NodeKind::Assign && variables.contains(node.variable) && !kept[node.id]) {
+    for (const Node& node : program.nodes) {
+      const unsigned assigned = node.kind == NodeKind::Assign ? node.variable : node.notes;
+      if (variables.contains(assigned) && !kept[node.id]) {
         keep(&node);
         isMore = true;
       }
+    }
   }
 }
 

@@ -77,9 +77,14 @@ private:
     case NodeKind::Sync:
       return copySyncs({node->sync}, node, to, parent);
     case NodeKind::If: {
-      if (const std::optional<bool> taken = isTaken(*node))
-        return copy(*taken ? node->body : node->otherwise, to, parent);
+      if (const std::optional<bool> taken = isTaken(*node)) {
+        copy(*taken ? node->body : node->otherwise, to, parent);
+        if (asksFor(node->notes))
+          addAssign(node, node->notes, *taken ? 1 : 0, to, parent);
+        return forget(node, to, parent);
+      }
       Node* made = add(node, to, parent, NodeKind::If);
+      made->notes = asksFor(node->notes) ? node->notes : kNone;
       made->question = node->question;
       made->variable = node->variable;
       made->value = node->value;
@@ -87,17 +92,24 @@ private:
       made->conditions = fixed(node->conditions);
       copy(node->body, made->body, made);
       copy(node->otherwise, made->otherwise, made);
-      return;
+      return forget(node, to, parent);
     }
     case NodeKind::Loop:
       copyLoop(node, to, parent);
-      for (const unsigned variable : node->forgets)
-        if (!slice || slice->asksFor(variable))
-          addAssign(node, variable, kNoValue, to, parent);
-      return;
+      return forget(node, to, parent);
     case NodeKind::Assign:
       return addAssign(node, node->variable, node->value, to, parent);
     }
+  }
+
+  bool asksFor(unsigned variable) const {
+    return variable != kNone && (!slice || slice->asksFor(variable));
+  }
+
+  void forget(const Node* node, Block& to, Node* parent) {
+    for (const unsigned variable : node->forgets)
+      if (asksFor(variable))
+        addAssign(node, variable, kNoValue, to, parent);
   }
 
   void addAssign(const Node* origin, unsigned variable, int value, Block& to, Node* parent) {
