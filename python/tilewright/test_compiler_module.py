@@ -58,11 +58,14 @@ def test_the_stub_names_what_the_module_has() -> None:
 def test_numbers_become_literals_of_the_operand() -> None:
     b = new_builder()
     small = b.scalar("small", "int8")
+    wide = b.scalar("wide", "int64")
     half = b.scalar("half", "float16")
     flag = b.scalar("flag", "bool")
     b.begin_launch([1], [128])
-    assert b.binary("add", small, 1).dtype == "int8"
-    assert b.binary("add", small, np.int64(1)).dtype == "int8"
+    assert b.binary("add", wide, 1).dtype == "int64"
+    # Beside less than 32 bits an int32, as in TVM (docs/language-rules.md).
+    assert b.binary("add", small, 1).dtype == "int32"
+    assert b.binary("add", small, np.int64(1)).dtype == "int32"
     assert b.binary("add", half, 2).dtype == "float16"
     assert b.binary("add", half, 2.0).dtype == "float32"
     assert b.binary("add", half, np.float64(2)).dtype == "float32"
