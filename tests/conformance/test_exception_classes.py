@@ -45,7 +45,7 @@ MISTAKES = {
     "S += 1.0": RuntimeError,
     "S[0, 0] = S[0, 0] & 1": TypeError,
     "T.gemm(S, S, I)": ValueError,
-    "T.copy(S[0:3, 0:4], S[0:4, 0:4])": ValueError,
+    "T.copy(S[0:4, 0:4], S[0:3, 0:4])": ValueError,
     "T.reduce_sum(S, S, dim=2)": IndexError,
     "for i in T.Parallel(8): T.copy(A, S)": RuntimeError,
     "for i in T.serial(0, 8, 0): S[i, 0] = 1.0": ValueError,
