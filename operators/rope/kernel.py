@@ -5,7 +5,7 @@ import tilewright
 import tilewright.language as T
 
 
-@tilewright.jit(out_idx=[3])
+@tilewright.jit(out_idx=[3], pass_configs={tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True})
 def rope(length: int, heads: int, dim: int, dtype: str):
     """X and the result [length, heads, dim]; cosines and sines [length, dim / 2] in float32."""
     half = dim // 2
