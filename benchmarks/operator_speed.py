@@ -136,14 +136,13 @@ def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, i
 
 def wide_blocks(m: int, n: int, k: int, threads: int) -> dict[str, int]:
     """The same in float32 for a second-level cache of 2 MB, which holds 256 rows of A while B
-    passes by: up to 2,048 columns, so that each row of A, in a page of its own, is brought seldom.
-    512 columns of B stay there instead where A is small. Of whole depth where that is short."""
+    passes by: 2,048 columns for one thread, so that each row of A, in a page of its own, is brought
+    seldom. 512 columns of B stay there instead where A is small or for more threads, which share
+    what lies beyond. Of whole depth where that is short."""
     if k <= 256:
         rows = min(m, 2048)
         return {} if m % rows or n % 1024 else {"rows": rows, "block_m": 64, "block_n": 1024}
-    rows, columns = min(m, 2048), 512 if m <= 1024 else min(n, 2048)
-    if threads > 1 and (m // rows) * (n // columns) < 2 * threads:
-        columns = 512
+    rows, columns = min(m, 2048), 512 if m <= 1024 or threads > 1 else min(n, 2048)
     while rows > 256 and (m // rows) * (n // columns) < threads:
         rows //= 2
     if m % rows or n % columns or k % 512 or rows % 64 or columns % 32:
@@ -161,8 +160,11 @@ def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
         return long
     cpu = _compiler.host_cpu()
     if m <= 64 and dtype.startswith("float") and "avx512" in cpu and not cpu.startswith("znver"):
-        # Rows of B as long as a page: each page's address is looked up once.
-        return {"block_m": m, "block_n": 1024, "block_k": 32 if dtype == "float32" else 64}
+        return {
+            "block_m": m,
+            "block_n": 256 if dtype == "float32" else 128,
+            "block_k": 32 if dtype == "float32" else 64,
+        }
     pairs = 512 if "avx512" in cpu else 256
     depth = {"float32": 128, "float16": 128, "bfloat16": pairs, "int8": 512}[dtype]
     height = 512 if dtype == "int8" and m >= 1024 else 256
