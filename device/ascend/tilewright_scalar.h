@@ -151,6 +151,11 @@ template <class T> inline T slotValue(uint64_t slot) {
   } both = {slot};
   return both.value;
 }
+/// What an extent of the grid is divided by; 1 in place of 0, which the runtime is told.
+template <class T> inline T nonZeroDivisor(T value, bool& isZero) {
+  isZero = isZero || value == 0;
+  return value == 0 ? T(1) : value;
+}
 inline GM_ADDR tensorAddress(uint64_t slot) {
   return reinterpret_cast<GM_ADDR>(slot);
 }

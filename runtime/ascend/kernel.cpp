@@ -49,6 +49,9 @@ private:
 
 constexpr int64_t kMostCores = int64_t(1) << 31;
 
+/// The first extent of a grid that divides by zero.
+constexpr int64_t kNoExtents = INT64_MIN;
+
 /// What the host has found in a launch: errors become the caller's, all else is printed.
 struct Findings {
   static void tell(void* to, const char* text, bool isError) {
@@ -142,6 +145,10 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
   }
   int64_t extents[3] = {1, 1, 1};
   grid(slots, extents);
+  if (extents[0] == kNoExtents) {
+    error = spec.name + ": an extent of the grid divides an integer by zero";
+    return false;
+  }
   int64_t cores = spec.coresPerBlock;
   for (int64_t extent : extents) {
     if (extent <= 0)

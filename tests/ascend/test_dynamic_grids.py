@@ -104,3 +104,52 @@ def test_dtype_that_the_chip_lacks() -> None:
     )
     line = main.__wrapped__.__code__.co_firstlineno if hasattr(main, "__wrapped__") else 0
     assert line == 0 or caught.value.errors[-1].place.line == line + 3
+
+
+def divided(extent: str) -> Any:
+    def build(find: Any) -> Any:  # noqa: ANN401
+        @T.prim_func
+        def main(C: T.Tensor((8,), "int32"), n: T.int32, m: T.int32):  # type: ignore[no-untyped-def]
+            with T.Kernel(find(n, m), threads=1, is_npu=True) as cid:
+                C[cid] = cid + 1
+
+        return main
+
+    return build(
+        {
+            "n // m": lambda n, m: n // m,
+            "n % m": lambda n, m: n % m,
+            "ceildiv(n, m)": T.ceildiv,
+            "n // (m - m % 2)": lambda n, m: n // (m - m % 2),
+            "n // max(m, 1)": lambda n, m: n // T.max(m, 1),
+            "m > 0 ? n // m : 2": lambda n, m: T.if_then_else(m > 0, n // m, 2),
+        }[extent]
+    )
+
+
+@pytest.mark.parametrize(
+    ("extent", "m", "blocks"),
+    [
+        ("n // m", 3, 2),
+        ("n // m", 0, None),
+        ("n % m", 4, 3),
+        ("n % m", 0, None),
+        ("ceildiv(n, m)", 3, 3),
+        ("ceildiv(n, m)", 0, None),
+        ("n // (m - m % 2)", 1, None),
+        ("n // (m - m % 2)", 3, 3),
+        ("n // max(m, 1)", 0, 7),
+        ("m > 0 ? n // m : 2", 0, 2),
+    ],
+)
+def test_grid_that_divides(extent: str, m: int, blocks: int | None) -> None:
+    """By zero is an error: it was the end of the process."""
+    kernel = tilewright.compile(divided(extent), target="ascend", pass_configs=AUTOMATIC)
+    made = np.zeros(8, np.int32)
+    if blocks is None:
+        with pytest.raises(RuntimeError, match="an extent of the grid divides an integer by zero"):
+            kernel(made, 7, m)
+    else:
+        kernel(made, 7, m)
+    expected = [i + 1 if i < (blocks or 0) else 0 for i in range(8)]
+    np.testing.assert_array_equal(made, expected)

@@ -5,6 +5,7 @@
 #include "compiler/ir/place_of.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_body.h"
+#include "compiler/targets/ascend/print_scalars.h"
 
 namespace tilewright::ascend {
 namespace {
@@ -106,7 +107,18 @@ private:
     return text.take();
   }
 
-  /// What the host must compute: the extents of the grid.
+  /// Whether an extent of the grid may be none, as it divides by 0.
+  bool mayLackExtents() {
+    return kernel
+        .walk([](Operation* op) {
+          const bool isOfGrid = !op->getParentOfType<tile::LaunchOp>();
+          return isOfGrid && mayDivideByZero(op) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// What the host must compute: the extents of the grid. Where one divides by 0, the first is the least number, which
+  /// the runtime tells the user.
   std::optional<std::string> gridFunction() {
     SourceText text(LineStyle::Directives);
     text.open("extern \"C\" void " + name + "_grid(const uint64_t* slots, int64_t* grid) {");
@@ -119,9 +131,16 @@ private:
       text.line("[[maybe_unused]] const " + type + " " + text.text(value) + " = slotValue<" + type +
                 ">(slots[" + std::to_string(argument.slot) + "]);");
     }
+    const bool isChecked = mayLackExtents();
+    if (isChecked) {
+      text.setZeroFlag(text.freshName("dividesByZero"));
+      text.line("bool " + text.zeroFlag() + " = false;");
+    }
     BodyPrinter body(text, kind);
     if (!body.printGrid(kernel.getBody().front()))
       return std::nullopt;
+    if (isChecked)
+      text.line("if (" + text.zeroFlag() + ") grid[0] = INT64_MIN;");
     text.close();
     return withoutPlaces(text.take());
   }

@@ -113,13 +113,22 @@ std::string unsignedType(Type type) {
   return "u" + cppType(type);
 }
 
+/// An operand; of a divisor that may be 0 what its text asks for.
+Expression operandOf(OpOperand& operand, const SourceText& text) {
+  Expression value = inFloat(operand.get(), text);
+  if (text.zeroFlag().empty() || operand.getOperandNumber() != 1 ||
+      !mayDivideByZero(operand.getOwner()))
+    return value;
+  return {"nonZeroDivisor(" + value.text + ", " + text.zeroFlag() + ")", Expression::kAtom};
+}
+
 Expression call(const char* function, Operation* op, const SourceText& text) {
   std::string arguments;
   const bool isUnsigned = isUnsignedOp(op);
-  for (Value operand : op->getOperands()) {
-    Expression value = inFloat(operand, text);
+  for (OpOperand& operand : op->getOpOperands()) {
+    Expression value = operandOf(operand, text);
     if (isUnsigned)
-      value = castTo(unsignedType(operand.getType()), value);
+      value = castTo(unsignedType(operand.get().getType()), value);
     arguments += (arguments.empty() ? "" : ", ") + value.text;
   }
   Expression result{std::string(function) + "(" + arguments + ")"};
@@ -151,7 +160,8 @@ bool isOf64Bits(Type type) {
 }
 
 Expression integerExpression(Operation* op, Infix how, const SourceText& text) {
-  Expression left = text.expression(op->getOperand(0)), right = text.expression(op->getOperand(1));
+  Expression left = text.expression(op->getOperand(0)),
+             right = operandOf(op->getOpOperand(1), text);
   Type type = op->getResult(0).getType();
   // C++ shifts a short literal in 32 bits.
   if (isa<arith::ShLIOp, arith::ShRSIOp>(op) && isOf64Bits(type) &&
@@ -287,6 +297,13 @@ std::optional<Expression> convert(Operation* op, const SourceText& text) {
 }
 
 } // namespace
+
+bool mayDivideByZero(Operation* op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
+             arith::CeilDivSIOp, arith::CeilDivUIOp>(op) &&
+         !rangeAt(op, op->getOperand(1)).isWithin(1, IndexRange().high) &&
+         !rangeAt(op, op->getOperand(1)).isWithin(IndexRange().low, -1);
+}
 
 std::string constantText(Attribute value, Type type) {
   if (auto integer = dyn_cast<IntegerAttr>(value)) {

@@ -12,6 +12,9 @@ namespace tilewright::ascend {
 /// the scalar unit has no such operation.
 std::optional<Expression> scalarExpression(mlir::Operation* op, const SourceText& text);
 
+/// Whether it is a division of integers by what isn't known to differ from 0.
+bool mayDivideByZero(mlir::Operation* op);
+
 /// An integer or float constant as it stands in C++.
 std::string constantText(mlir::Attribute value, mlir::Type type);
 

@@ -120,7 +120,8 @@ static constexpr llvm::StringLiteral kOfOurHeaders =
     "copyGmToL1 copyGmToUb copyL0cToGm copyL1ToL0A copyL1ToL0ATransposed copyL1ToL0B "
     "copyL1ToL0BTransposed copyUbToGm copyUbToUb cosine errorFunction exclusiveOr fillL1 "
     "fillRepeats floorDiv fromFloat hyperbolicTangent infinity larger loadFractals loadRows "
-    "localTensor magnitude multiply notANumber power reduceColumns reduceRepeats reduceRows "
+    "localTensor magnitude multiply nonZeroDivisor notANumber power reduceColumns reduceRepeats "
+    "reduceRows "
     "reduceSomeRows roundDown roundToEven roundToZero roundUp roundedTo rowExpand sameBits "
     "sine slotValue smaller spreadToBlocks squareRoot tensorAddress toFloat toInteger "
     "transposeTile truncDiv truncMod wholeReduceMax wholeReduceMin withSign ";

@@ -91,6 +91,15 @@ public:
   bool isForHost() const {
     return style == LineStyle::Directives;
   }
+
+  /// The variable that a division by 0 sets from here on, which gives 1 then; else it is a fault.
+  void setZeroFlag(std::string name) {
+    flag = std::move(name);
+  }
+  /// Empty: there is none.
+  const std::string& zeroFlag() const {
+    return flag;
+  }
   std::string take() {
     return std::move(result);
   }
@@ -104,6 +113,7 @@ private:
 
   LineStyle style;
   std::string result;
+  std::string flag;
   int depth = 0;
   Place current;              ///< the line of the kernel that `at` said last
   Place counted;              ///< what the compiler takes the next line of the text for
