@@ -277,7 +277,9 @@ std::optional<Constant> foldUnary(UnaryOp op, Constant operand, Dtype dtype, boo
   return Constant::ofInteger(wide ? value : wrap(value, dtype));
 }
 
-std::string toText(Constant value) {
+std::string toText(Constant value, Dtype dtype) {
+  if (!value.isReal && dtype.kind() == ScalarKind::UInt64)
+    return std::to_string(uint64_t(value.integer));
   if (!value.isReal)
     return std::to_string(value.integer);
   std::ostringstream text;

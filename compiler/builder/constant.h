@@ -45,7 +45,7 @@ std::optional<Constant> foldBinary(BinaryOp op, Constant left, Constant right, D
                                    bool wide);
 std::optional<Constant> foldUnary(UnaryOp op, Constant operand, Dtype dtype, bool wide);
 
-/// For messages: "3", "0.5".
-std::string toText(Constant value);
+/// For messages, of a constant of dtype `dtype`: "3", "0.5".
+std::string toText(Constant value, Dtype dtype);
 
 } // namespace tilewright::builder

@@ -179,6 +179,15 @@ TEST_F(MemoryTest, NegativeLiteralsMayBeBits) {
   EXPECT_THAT(finishedText(), HasSubstr("arith.constant -1 : i8"));
 }
 
+TEST_F(MemoryTest, LiteralsBeyondInt64FitUint64Alone) {
+  launch();
+  Buffer U = alloc("U", {4}, "shared", "uint64"), S = alloc("S", {4}, "shared", "int64");
+  const Value large = b.constant(uint64_t{0xF000000000000001});
+  line().store(U, at({int64_t{0}}), large);
+  line().store(S, at({int64_t{0}}), large);
+  expectError("the integer 17293822569102704641 does not fit the dtype int64 of 'S'");
+}
+
 TEST_F(MemoryTest, BuffersEndWithTheirScope) {
   launch();
   line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{4}, int64_t{1}, "k");

@@ -491,14 +491,15 @@ bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buff
       buffer.dtype.kind() == ScalarKind::Bool)
     return true;
   int64_t literal = record.constant->integer;
+  const bool isLarger = value.dtype().kind() == ScalarKind::UInt64; // beyond int64
   // A negative number may be meant as the bits of an unsigned one.
-  bool isBits =
-      literal < 0 && !buffer.dtype.isSigned() &&
-      (buffer.dtype.bits() == 64 || literal >= -(int64_t(1) << (buffer.dtype.bits() - 1)));
-  if (fits(literal, buffer.dtype) || isBits)
+  bool isBits = literal < 0 && !buffer.dtype.isSigned() &&
+                (buffer.dtype.bits() == 64 ||
+                 (!isLarger && literal >= -(int64_t(1) << (buffer.dtype.bits() - 1))));
+  if ((!isLarger && fits(literal, buffer.dtype)) || isBits)
     return true;
-  state.error("the integer " + std::to_string(literal) + " does not fit the dtype " +
-                  buffer.dtype.name() + " of " + quoted(buffer.name),
+  state.error("the integer " + toText(*record.constant, value.dtype()) +
+                  " does not fit the dtype " + buffer.dtype.name() + " of " + quoted(buffer.name),
               {state.allocatedHere(buffer)});
   return false;
 }

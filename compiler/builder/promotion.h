@@ -2,8 +2,9 @@
 /// The language's dtype rules for operators.
 ///
 /// - A literal integer takes the dtype of what it meets if it fits there; else it is an int32
-/// (int64 if need be). Beside an integer of less than 32 bits it is an int32, as in TVM: `x * 3 // 4` of a
-/// uint8 doesn't wrap; but not on an NPU.
+/// (int64 if need be; beyond that a uint64, which meets no integer of another dtype). Beside an
+/// integer of less than 32 bits it is an int32, as in TVM: `x * 3 // 4` of a uint8 doesn't wrap;
+/// but not on an NPU.
 ///   A literal real number is a float32, beside a float64 a float64.
 /// - bool with bool: int32 in arithmetic, bool in `&`, `|`, `^`. bool with a number: the number's
 /// dtype.

@@ -292,14 +292,32 @@ mlir::Value emitIntegerUnary(Emitter emit, UnaryOp op, mlir::Value x, bool isSig
 
 } // namespace
 
+/// A literal beyond int64.
+static bool isLargerLiteral(const Construction& state, Value value) {
+  return state.record(value).isLiteral && value.dtype().kind() == ScalarKind::UInt64;
+}
+
+bool meetsLargerLiteral(const Construction& state, Value left, Value right) {
+  const auto meets = [&](Value literal, Value other) {
+    return isLargerLiteral(state, literal) && !state.record(other).isLiteral &&
+           other.dtype().isInteger() && other.dtype().kind() != ScalarKind::UInt64;
+  };
+  return meets(left, right) || meets(right, left);
+}
+
 Promoted promoteBoth(const Construction& state, Value left, Value right) {
   const ValueRecord& a = state.record(left);
   const ValueRecord& b = state.record(right);
+  const bool isLarger = isLargerLiteral(state, left) || isLargerLiteral(state, right);
   if (a.isLiteral && b.isLiteral) {
     bool isReal = a.constant->isReal || b.constant->isReal;
     Dtype wider = left.dtype().bits() >= right.dtype().bits() ? left.dtype() : right.dtype();
+    if (isLarger)
+      return {isReal ? Dtype::float32() : Dtype(ScalarKind::UInt64), false, false};
     return {isReal ? Dtype::float32() : wider, false, true};
   }
+  if (isLarger)
+    return {promote(left.dtype(), right.dtype()), false, false};
   bool isIndex = a.isIndex || b.isIndex;
   auto beside = [&](const ValueRecord& literal, Dtype other) -> Promoted {
     if (literal.constant->isReal) {

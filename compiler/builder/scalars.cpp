@@ -43,6 +43,12 @@ Value KernelBuilder::constant(int64_t value, std::optional<Dtype> dtype) {
   return state->addConstant(*folded, *dtype);
 }
 
+Value KernelBuilder::constant(uint64_t value) {
+  const auto bits = int64_t(value);
+  return bits >= 0 ? constant(bits)
+                   : state->addConstant(Constant::ofInteger(bits), Dtype(ScalarKind::UInt64), true);
+}
+
 Value KernelBuilder::constant(double value, std::optional<Dtype> dtype) {
   Value literal = state->addConstant(Constant::ofReal(value), Dtype::float32(), true);
   return dtype ? cast(literal, *dtype) : literal;
@@ -59,11 +65,13 @@ std::optional<int64_t> KernelBuilder::constantValue(Value value) const {
 
 namespace {
 
+constexpr const char* kLargerLiteral = "of integers, uint64 alone holds it; cast one side";
+
 std::string operandText(const builder::Construction& state, Value value) {
   const ValueRecord& record = state.record(value);
   if (record.isLiteral)
     return "the " + std::string(record.constant->isReal ? "number " : "integer ") +
-           toText(*record.constant);
+           toText(*record.constant, value.dtype());
   return value.dtype().name();
 }
 
@@ -74,9 +82,11 @@ std::string message(const builder::Construction& state, BinaryOp op, Value left,
 }
 
 /// What an operator doesn't take; empty if it takes the operands.
-std::string refuse(const builder::Construction& state, BinaryOp op, Value right,
+std::string refuse(const builder::Construction& state, BinaryOp op, Value left, Value right,
                    const Promoted& promoted) {
   const Dtype dtype = promoted.dtype;
+  if (!isShift(op) && !isLogical(op) && builder::meetsLargerLiteral(state, left, right))
+    return kLargerLiteral;
   if (isBitwise(op) && dtype.isFloat())
     return "it works on integers and bools only";
   if (op == BinaryOp::Div && !dtype.isFloat())
@@ -86,15 +96,17 @@ std::string refuse(const builder::Construction& state, BinaryOp op, Value right,
   const auto& constant = state.record(right).constant;
   if (isDivision(op) && !dtype.isFloat() && constant && constant->integer == 0)
     return "division by zero";
-  bool isNegative = constant && !constant->isReal && constant->integer < 0;
+  const bool isLarge = constant && right.dtype().kind() == ScalarKind::UInt64;
+  bool isNegative = constant && !constant->isReal && constant->integer < 0 && !isLarge;
   if (isShift(op) && isNegative)
     return "a shift by a negative number";
   const int width = promoted.isIndex ? 64 : dtype.bits();
-  if (isShift(op) && !promoted.isLiteral && constant && constant->integer >= width)
+  if (isShift(op) && !promoted.isLiteral && constant &&
+      uint64_t(constant->integer) >= uint64_t(width))
     return dtype.name() + " has " + std::to_string(width) + " bits, so the most is a shift by " +
            std::to_string(width - 1);
   if (op == BinaryOp::Pow && !dtype.isFloat() &&
-      (!constant || isNegative || constant->integer > 64))
+      (!constant || isNegative || uint64_t(constant->integer) > 64))
     return "a power of integers needs an exponent from 0 to 64 that is known while building; cast "
            "one side to a float";
   return "";
@@ -209,7 +221,7 @@ Value KernelBuilder::binary(std::string_view name, Value left, Value right) {
   if (isLogical(*op))
     promoted = {Dtype::boolean(), false, false};
   promoted.dtype = builder::computeDtype(promoted.dtype);
-  if (std::string why = refuse(*state, *op, right, promoted); !why.empty()) {
+  if (std::string why = refuse(*state, *op, left, right, promoted); !why.empty()) {
     state->typeError(message(*state, *op, left, right, why));
     return {};
   }
@@ -269,7 +281,8 @@ Value KernelBuilder::unary(std::string_view name, Value operand) {
     return constant(*op == UnaryOp::IsFinite);
   const ValueRecord record = state->record(operand);
   if (record.constant) {
-    bool isLiteral = record.isLiteral && *op != UnaryOp::LogicalNot;
+    bool isLiteral = record.isLiteral && *op != UnaryOp::LogicalNot &&
+                     operand.dtype().kind() != ScalarKind::UInt64;
     const bool staysIndex = record.isIndex && *dtype == Dtype::int32();
     bool keeps = staysIndex || (isLiteral && record.constant->isReal == dtype->isFloat());
     auto converted = keeps ? record.constant : foldCast(*record.constant, operand.dtype(), *dtype);
@@ -346,16 +359,32 @@ Value KernelBuilder::reinterpret(Value value, Dtype dtype) {
 
 // Choices
 
+namespace {
+
+/// What a choice is computed in, or nothing with an error.
+std::optional<Promoted> promoteSides(builder::Construction& state, Value whenTrue,
+                                     Value whenFalse) {
+  if (!builder::meetsLargerLiteral(state, whenTrue, whenFalse))
+    return promoteBoth(state, whenTrue, whenFalse);
+  state.typeError("a choice between " + operandText(state, whenTrue) + " and " +
+                  operandText(state, whenFalse) + ": " + kLargerLiteral);
+  return std::nullopt;
+}
+
+} // namespace
+
 Value KernelBuilder::select(Value condition, Value whenTrue, Value whenFalse) {
   bool hasCondition = state->isUsable(condition), hasTrue = state->isUsable(whenTrue);
   if (!state->isUsable(whenFalse) || !hasCondition || !hasTrue)
     return {};
-  Promoted promoted = promoteBoth(*state, whenTrue, whenFalse);
-  mlir::Value a = toPromoted(*state, whenTrue, promoted),
-              b = toPromoted(*state, whenFalse, promoted);
+  const std::optional<Promoted> promoted = promoteSides(*state, whenTrue, whenFalse);
+  if (!promoted)
+    return {};
+  mlir::Value a = toPromoted(*state, whenTrue, *promoted),
+              b = toPromoted(*state, whenFalse, *promoted);
   mlir::Value chosen = state->ir.createOrFold<mlir::arith::SelectOp>(
       state->location(), state->toBool(condition), a, b);
-  return state->add(chosen, promoted.dtype, promoted.isIndex);
+  return state->add(chosen, promoted->dtype, promoted->isIndex);
 }
 
 void KernelBuilder::beginSelect(Value condition) {
@@ -466,12 +495,14 @@ Value KernelBuilder::endSelect(Value whenFalse) {
   auto op = mlir::cast<mlir::scf::IfOp>(frame->op);
   if (frame->isPoisoned || !isUsable)
     return {};
-  Promoted promoted = promoteBoth(*state, frame->whenTrue, whenFalse);
-  mlir::Value a = convertAtEnd(*state, op.thenBlock(), frame->whenTrue, promoted);
-  mlir::Value b = convertAtEnd(*state, op.elseBlock(), whenFalse, promoted);
+  const std::optional<Promoted> promoted = promoteSides(*state, frame->whenTrue, whenFalse);
+  if (!promoted)
+    return {};
+  mlir::Value a = convertAtEnd(*state, op.thenBlock(), frame->whenTrue, *promoted);
+  mlir::Value b = convertAtEnd(*state, op.elseBlock(), whenFalse, *promoted);
   mlir::Value chosen = finishChoice(*state, op, a, b);
   state->resumeAtInnermost();
-  return state->add(chosen, promoted.dtype, promoted.isIndex);
+  return state->add(chosen, promoted->dtype, promoted->isIndex);
 }
 
 } // namespace tilewright

@@ -12,6 +12,9 @@ struct Promoted {
   bool isIndex = false;   // int32 in 64 bits
   bool isLiteral = false; // both are literals
 };
+/// Whether one is a literal beyond int64 and the other an integer of a dtype but uint64, which no rule brings
+/// together without loss.
+bool meetsLargerLiteral(const Construction& state, Value left, Value right);
 Promoted promoteBoth(const Construction& state, Value left, Value right);
 
 /// The operand in the common type.

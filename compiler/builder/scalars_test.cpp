@@ -221,6 +221,49 @@ TEST_F(ScalarsTest, RefusesWhatHasNoMeaning) {
           "the integer 300 does not fit uint8"));
 }
 
+TEST_F(ScalarsTest, ALiteralBeyondInt64IsAUint64) {
+  Value u64 = scalar("uint64"), i32 = scalar("int32"), f32 = scalar("float32");
+  launch();
+  const Value large = b.constant(uint64_t{0xF000000000000001});
+  auto of = [&](std::string_view op, Value x, Value y) {
+    return b.binary(op, x, y).dtype().name();
+  };
+  EXPECT_EQ(large.dtype().name(), "uint64");
+  EXPECT_EQ(b.constant(uint64_t{5}).dtype().name(), "int32");
+  EXPECT_EQ(of("and", u64, large), "uint64");
+  EXPECT_EQ(of("sub", large, u64), "uint64");
+  EXPECT_EQ(of("shr", large, i32), "uint64");
+  EXPECT_EQ(of("mul", f32, large), "float32");
+  EXPECT_EQ(b.select(b.binary("lt", u64, large), large, u64).dtype().name(), "uint64");
+  EXPECT_EQ(b.constantValue(b.binary("shr", large, literal(int64_t{60}))), 15);
+  EXPECT_EQ(b.constantValue(b.binary("lt", large, literal(int64_t{3}))), 0);
+  EXPECT_EQ(b.constantValue(b.unary("not", large)), 0x0FFFFFFFFFFFFFFE);
+  EXPECT_TRUE(messages().empty());
+  EXPECT_NE(finish(), nullptr);
+}
+
+TEST_F(ScalarsTest, ALiteralBeyondInt64MeetsNoOtherInteger) {
+  Value i32 = scalar("int32"), u32 = scalar("uint32"), u64 = scalar("uint64");
+  launch();
+  line();
+  const Value large = b.constant(uint64_t{0xF000000000000001});
+  b.binary("add", i32, large);
+  b.select(b.binary("lt", i32, literal(int64_t{0})), large, u32);
+  b.beginSelect(b.binary("lt", i32, literal(int64_t{0})));
+  b.elseSelect(u32);
+  b.endSelect(large);
+  b.binary("shl", u64, large);
+  EXPECT_THAT(messages(),
+              ElementsAre("'+' of int32 and the integer 17293822569102704641: of integers, uint64 "
+                          "alone holds it; cast one side",
+                          "a choice between the integer 17293822569102704641 and uint32: of "
+                          "integers, uint64 alone holds it; cast one side",
+                          "a choice between uint32 and the integer 17293822569102704641: of "
+                          "integers, uint64 alone holds it; cast one side",
+                          "'<<' of uint64 and the integer 17293822569102704641: uint64 has 64 "
+                          "bits, so the most is a shift by 63"));
+}
+
 TEST_F(ScalarsTest, PoisonIsSilent) {
   launch();
   Value bad = line().unary("frobnicate", literal(1.0));

@@ -167,6 +167,8 @@ public:
   /// Without a dtype, a literal: an integer takes the dtype of the operand that it meets (int32 or
   /// int64 if alone), a real number is float32 (float64 beside one).
   Value constant(int64_t value, std::optional<Dtype> dtype = {});
+  /// A literal that may lie beyond int64: it is a uint64 then, and meets no integer of another dtype.
+  Value constant(uint64_t value);
   Value constant(double value, std::optional<Dtype> dtype = {});
   /// The value of an integer or bool that is known while building.
   std::optional<int64_t> constantValue(Value value) const;

@@ -48,10 +48,13 @@ Value lift(KernelBuilder& builder, nb::handle object, std::optional<Dtype> dtype
       throw nb::python_error();
     int overflow = 0;
     int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
-    if (overflow > 0 && dtype && dtype->kind() == ScalarKind::UInt64) {
-      value = int64_t(PyLong_AsUnsignedLongLong(integer.ptr()));
+    if (overflow > 0 && (!dtype || dtype->kind() == ScalarKind::UInt64)) {
+      const uint64_t larger = PyLong_AsUnsignedLongLong(integer.ptr());
       overflow = PyErr_Occurred() ? 1 : 0;
       PyErr_Clear();
+      if (!overflow && !dtype)
+        return builder.constant(larger);
+      value = int64_t(larger);
     }
     if (overflow != 0) {
       builder.error("the integer " + std::string(nb::str(integer).c_str()) + " does not fit " +

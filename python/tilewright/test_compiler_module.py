@@ -75,6 +75,7 @@ def test_numbers_become_literals_of_the_operand() -> None:
     assert b.constant(2**40).dtype == "int64"
     assert b.constant(3, "uint8").dtype == "uint8"
     assert b.constant(2**64 - 1, "uint64").dtype == "uint64"
+    assert b.constant(2**64 - 1).dtype == "uint64"
     assert b.constant(True).dtype == "bool"
     assert not messages(b)
 
@@ -84,9 +85,11 @@ def test_integers_beyond_64_bits_are_errors_of_the_kernel() -> None:
     b.at("kernel.py", 7, 3, 9)
     assert b.constant(2**70).is_poison
     assert b.constant(2**65, "uint64").is_poison
+    assert b.constant(2**63, "int64").is_poison
     assert messages(b) == [
         f"the integer {2**70} does not fit int64",
         f"the integer {2**65} does not fit uint64",
+        f"the integer {2**63} does not fit int64",
     ]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of single elements wrap in every integer: also where a comparison asks whether they did,
-which a C++ compiler answers with no, unless it is told that they wrap; in quotients by -1; and
-beside short literals."""
+which a C++ compiler answers with no, unless it is told that they wrap; in quotients by -1; beside
+short literals; and beside those that uint64 alone holds."""
 
 from __future__ import annotations
 
@@ -112,11 +112,51 @@ def add_literals() -> None:
     GROUP.add("literals", beside_literals, arguments, expected, rtol=0, atol=0)
 
 
+MASK, HIGH = 0xF000000000000001, 2**63
+
+
+@T.prim_func
+def beside_larger_literals(  # type: ignore[no-untyped-def]
+    A: T.Tensor((64,), "uint64"), B: T.Tensor((5, 64), "uint64"), C: T.Tensor((6, 64), "uint64")
+):
+    with T.Kernel(1, is_npu=True, threads=1):
+        x = T.alloc_ub((64,), "uint64")
+        y = T.alloc_ub((5, 64), "uint64")
+        T.copy(A, x)
+        for i in T.Parallel(64):
+            y[0, i] = x[i] & MASK
+            y[1, i] = x[i] | HIGH
+            y[2, i] = MASK ^ x[i]
+            y[3, i] = T.if_then_else(x[i] == MASK, HIGH, x[i])
+            y[4, i] = MASK
+        T.copy(y, B)
+        for i in T.serial(64):
+            C[0, i] = A[i] + MASK
+            C[1, i] = HIGH - A[i]
+            C[2, i] = A[i] // HIGH
+            C[3, i] = A[i] % MASK
+            C[4, i] = T.Select(A[i] < MASK, A[i], MASK)
+            C[5, i] = MASK >> (i % 64)
+
+
+def add_larger_literals() -> None:
+    mask, high = np.uint64(MASK), np.uint64(HIGH)
+    a = np.random.default_rng(8).integers(0, 2**64, 64, np.uint64, endpoint=False)
+    a[:5] = 0, HIGH - 1, HIGH, MASK, 2**64 - 1
+    tiles = [a & mask, a | high, mask ^ a, np.where(a == mask, high, a), np.full(64, mask)]
+    scalars = [a + mask, high - a, a // high, a % mask, np.minimum(a, mask)]
+    scalars.append(mask >> np.arange(64, dtype=np.uint64))
+    arguments = [a, np.zeros((5, 64), np.uint64), np.zeros((6, 64), np.uint64)]
+    expected = {1: np.stack(tiles), 2: np.stack(scalars)}
+    GROUP.add("larger literals", beside_larger_literals, arguments, expected, rtol=0, atol=0)
+
+
 for each in ("int8", "int16", "int32", "int64"):
     add(each)
     add_divisions(each)
     add_divisions(f"u{each}")
 add_literals()
+add_larger_literals()
 
 
 @pytest.mark.parametrize("name", list(GROUP.cases))
