@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -298,3 +299,80 @@ def test_hazard_in_an_own_function_has_its_place(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(RuntimeError, match="the kernel failed") as caught:
         kernel(random.standard_normal(64).astype(np.float32))
     assert "T.import_source:6" in str(caught.value)
+
+
+def rows_by_calls(call: Any, dtypes: tuple[str, str] = ("float32", "float32")) -> Any:
+    """Each row of y from that of x by a call in a loop, between barriers of the kernel's own."""
+    source, target = dtypes
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 64), source), B: T.Tensor((8, 64), target)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            T.import_source(SOURCE)
+            x = T.alloc_ub((8, 64), source)
+            y = T.alloc_ub((8, 64), target)
+            T.copy(A, x)
+            T.barrier_all()
+            for i in T.serial(8):
+                call(y, x, i * 64)
+            T.barrier_all()
+            T.copy(y, B)
+
+    return main
+
+
+def warnings_of(kernel: Any, configs: dict[Any, Any]) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kernel.capture()
+        tilewright.compile(kernel, out_idx=[-1], target="ascend", pass_configs=configs)
+    return [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("configs", [{}, AUTOMATIC])
+@pytest.mark.parametrize("dtypes", ["float32 float32", "float16 float32", "float32 bfloat16"])
+def test_copies_in_ub_by_name(configs: dict[Any, Any], dtypes: str) -> None:
+    source, target = dtypes.split()
+    names = {"float32": "float", "float16": "half", "bfloat16": "bfloat16_t"}
+
+    def copy(y: Any, x: Any, first: Any) -> None:
+        T.call_extern(
+            "handle",
+            f"tl::ascend::copy_ub_to_ub<{names[target]}, {names[source]}, 64>",
+            y.access_ptr("w", offset=first),
+            x.access_ptr("r", offset=first),
+        )
+
+    main = rows_by_calls(copy, (source, target))
+    a = random.standard_normal((8, 64)).astype(source)
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=configs)
+    if target == "bfloat16":
+        torch = pytest.importorskip("torch")
+        made, wanted = kernel(torch.from_numpy(a)), torch.from_numpy(a).to(torch.bfloat16)
+        assert torch.equal(made, wanted)
+    else:
+        np.testing.assert_array_equal(kernel(a), a.astype(target))
+        same = np.zeros((8, 64), target)
+        interpret(main, a, same)
+        np.testing.assert_array_equal(same, a.astype(target))
+    assert not warnings_of(main, configs)
+
+
+@pytest.mark.parametrize("extent", [None, 64])
+def test_a_pointer_says_how_far_it_goes(extent: int | None) -> None:
+    """Else a row's call may touch all rows behind it, which those of later turns write."""
+
+    def affine(y: Any, x: Any, first: Any) -> None:
+        target = y.access_ptr("w", offset=first, extent=extent)
+        source = x.access_ptr("r", offset=first, extent=extent)
+        T.call_extern("handle", "affine<float>", target, source, 3.0, -0.5, 64)
+
+    main = rows_by_calls(affine)
+    if extent is None:
+        (warning,) = warnings_of(main, {})
+        assert "'affine<float>' of an earlier iteration writes to 'y'" in warning
+        return
+    assert not warnings_of(main, {})
+    a = random.standard_normal((8, 64)).astype(np.float32)
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs={})
+    np.testing.assert_allclose(kernel(a), a.astype(np.float64) * 3 - 0.5, rtol=1e-6, atol=1e-6)

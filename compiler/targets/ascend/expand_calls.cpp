@@ -88,7 +88,7 @@ public:
     const Pipe pipe = isVectorInstruction() ? Pipe::V : isCacheInstruction() ? Pipe::S : Pipe::All;
     auto made = npu::CallOp::create(builder, call.getCallee(), values, offsets,
                                     builder.getDenseI64ArrayAttr(bytes),
-                                    builder.getArrayAttr(access), pipe, *agent, call.getRowsAttr());
+                                    builder.getArrayAttr(access), pipe, *agent, rowsInMemory());
     if (isOrdered && pipe == Pipe::All) {
       builder.setInsertionPoint(made);
       placeBarrier(made, *agent);
@@ -164,6 +164,25 @@ private:
       return ShapedType::kDynamic;
     const int64_t skipped = *first * int64_t(argument.type().getElementBits()) / 8;
     return std::max<int64_t>(npu::storageBytes(argument.type()) - skipped, 0);
+  }
+
+  /// What is touched of each buffer, where it is known and lies in UB as the user counts it.
+  DenseI64ArrayAttr rowsInMemory() {
+    if (!call.getRows())
+      return {};
+    SmallVector<int64_t> rows(*call.getRows());
+    size_t first = 0;
+    for (const Argument& argument : arguments) {
+      if (!argument.offset)
+        continue;
+      const BufferType type = argument.type();
+      const bool isPadded = type.getRank() > 0 && npu::rowPitch(type) != type.getShape().back();
+      if (type.getSpace() != MemorySpace::UB ||
+          (isPadded && rows[first + 1] > type.getShape().back()))
+        rows[first] = 0;
+      first += 3;
+    }
+    return builder.getDenseI64ArrayAttr(rows);
   }
 
   bool isVectorInstruction() {

@@ -21,6 +21,12 @@ func.func @calls(%A: !tile.buffer<64x10xf32, global>, %n: index, %s: f32) {
     // CHECK-NOT: pipe_barrier
     // CHECK: npu.call "AscendC::Gelu"(%[[X]], %[[X]] : {{.*}}) offsets[%c0, %[[AT]]] bytes [256, -9223372036854775808] access ["w", "r"] pipe v on vector
     ascend.call "AscendC::Gelu"(%x, %c0, %x, %n) ["w", "r"] : !tile.buffer<4x10xf32, UB>, index, !tile.buffer<4x10xf32, UB>, index
+    // How far it goes counts where the elements lie side by side: in a row, or in rows without gaps.
+    %y = tile.alloc "y" : !tile.buffer<4x16xf32, UB>
+    // CHECK: npu.call "f"(%[[X]], %{{.*}}) {{.*}} access ["r", "w"] pipe all on vector {rows = array<i64: 1, 10, 10, 1, 32, 32>}
+    ascend.call "f"(%x, %c0, %y, %n) ["r", "w"] {rows = array<i64: 1, 10, 10, 1, 32, 32>} : !tile.buffer<4x10xf32, UB>, index, !tile.buffer<4x16xf32, UB>, index
+    // CHECK: npu.call "f"(%[[X]], %arg0 {{.*}} access ["r", "w"] pipe all on vector {rows = array<i64: 0, 20, 20, 0, 32, 32>}
+    ascend.call "f"(%x, %c0, %A, %n) ["r", "w"] {rows = array<i64: 1, 20, 20, 1, 32, 32>} : !tile.buffer<4x10xf32, UB>, index, !tile.buffer<64x10xf32, global>, index
     %l = tile.alloc "l" : !tile.buffer<2x16x32xf16, L1>
     %c512 = arith.constant 512 : index
     // CHECK: npu.call "AscendC::Load"(%arg0, %{{.*}}) offsets[%c12, %c512] bytes [-9223372036854775808, 1024] access ["r", "w"] pipe all on cube

@@ -2,8 +2,8 @@
 """Pointers and calls by name: what wrappers around Ascend C are written with (seed 004's recipe).
 
 `T.call_extern` knows what those functions of Ascend C mean for which there is a `T.tile` function,
-and `tl::ascend::gemm_v0`; such a call is that function. Any other name is a function of the user's
-own, whose source `T.import_source` gives. On a CPU these are functions in C.
+and `tl::ascend::gemm_v0` and `copy_ub_to_ub`; such a call is that function. Any other name is a
+function of the user's own, whose source `T.import_source` gives. On a CPU these are functions in C.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ _ELEMENT_WISE: dict[str, tuple[str, int]] = {
 _GEMM = re.compile(
     r"tl::ascend::gemm_v0<\s*\w+,\s*\w+,\s*(\d+),\s*(\d+),\s*(\d+),\s*(true|false),\s*(true|false)\s*>"
 )
+_COPY_IN_UB = re.compile(r"tl::ascend::copy_ub_to_ub<\s*\w+,\s*\w+,\s*(\d+)\s*>")
 
 
 class Pointer:
@@ -155,9 +156,11 @@ def call_extern(*arguments: Any, dtype: Any = None, reference: Any = None, **nam
         if name in cuda_functions.FUNCTIONS and not defines(tracer.sources, name):
             return cuda_functions.call(dtype, name, args)
         return pointers.call_extern(dtype, name, *args)
-    gemm = _GEMM.fullmatch(name)
+    gemm, copied = _GEMM.fullmatch(name), _COPY_IN_UB.fullmatch(name)
     if gemm is not None:
         _call_gemm(gemm, args)
+    elif copied is not None and len(args) == 2:
+        _call_copy(int(copied[1]), args)
     elif name.startswith("AscendC::") and short in _ELEMENT_WISE:
         _call_element_wise(name, args)
     elif name.startswith("AscendC::") and short == "Duplicate" and len(args) == 3:
@@ -202,6 +205,13 @@ def _call_gemm(match: re.Match[str], args: tuple[Any, ...]) -> None:
     b = _pointer(args[1], name).matrix(*((n, k) if transposed_b else (k, n)))
     c = _pointer(args[2], name).matrix(m, n)
     gemm_v0(a, b, c, transposed_a, transposed_b, args[3])
+
+
+def _call_copy(count: int, args: tuple[Any, ...]) -> None:
+    from .tile_ops import copy
+
+    target, source = (_pointer(each, "tl::ascend::copy_ub_to_ub") for each in args)
+    copy(source.elements(count), target.elements(count))
 
 
 def call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:

@@ -384,10 +384,12 @@ class BufferRef:
         offset: Any = 0,
         extent: Any = None,
     ) -> Pointer:
-        """A pointer to this buffer from element `offset` on, for T.call_extern."""
+        """A pointer to this buffer from element `offset` on, for T.call_extern. `extent`, a number:
+        how many elements the function touches, which are else all up to the buffer's end."""
         from .extern import Pointer
 
-        return Pointer(self, access_mask, offset)
+        rows = (1, extent, extent) if isinstance(extent, int) and extent > 0 else (0, 0, 0)
+        return Pointer(self, access_mask, offset, rows)
 
     @property
     def data(self) -> BufferRef:
