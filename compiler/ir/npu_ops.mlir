@@ -139,6 +139,19 @@ func.func @f(%x: !tile.buffer<32x64xf32, L1>, %y: !tile.buffer<32x64xf32, L0A>, 
   return
 }
 // -----
+func.func @f(%x: !tile.buffer<32x64xf32, L1>, %y: !tile.buffer<32x64xf32, L0B>, %i: index) {
+  npu.load_l0 %x[%i] : !tile.buffer<32x64xf32, L1> at (%i, %i) to %y[%i] : !tile.buffer<32x64xf32, L0B> rows 32 size 24 x 64
+  // expected-error@+1 {{takes whole fractals of 8x8, not 28x64}}
+  npu.load_l0 %x[%i] : !tile.buffer<32x64xf32, L1> at (%i, %i) to %y[%i] : !tile.buffer<32x64xf32, L0B> rows 32 size 28 x 64
+  return
+}
+// -----
+func.func @f(%x: !tile.buffer<64x32xf32, L1>, %y: !tile.buffer<64x32xf32, L0B>, %i: index) {
+  // expected-error@+1 {{takes whole fractals of 16x8, not 24x32}}
+  npu.load_l0 %x[%i] : !tile.buffer<64x32xf32, L1> at (%i, %i) to %y[%i] : !tile.buffer<64x32xf32, L0B> rows 64 size 24 x 32 transpose
+  return
+}
+// -----
 func.func @f(%A: !tile.buffer<64x64xf16, global>, %y: !tile.buffer<32x64xf16, L1>, %i: index) {
   // expected-error@+1 {{has 30 rows, which is no multiple of 16}}
   npu.load_l1 %A[0, 0] [30, 64] : !tile.buffer<64x64xf16, global> to %y[%i] : !tile.buffer<32x64xf16, L1> rows 30

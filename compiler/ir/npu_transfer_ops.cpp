@@ -205,9 +205,12 @@ LogicalResult LoadL0Op::verify() {
   if (to != MemorySpace::L0A && to != MemorySpace::L0B)
     return emitOpError() << "target lies in " << stringifyMemorySpace(to) << ", not in L0A or L0B";
   const int64_t c0 = blockElements(getSource().getType());
-  if (getRows() % 16 != 0 || getHeight() % 16 != 0 || int64_t(getWidth()) % c0 != 0)
-    return emitOpError() << "takes whole fractals of 16x" << c0 << ", not " << getHeight() << "x"
-                         << getWidth();
+  // Of floats that are transposed on their way, L0B has fractals of 8 x 16.
+  const bool isTurned = to == MemorySpace::L0B && !getTranspose() && c0 == 8;
+  const int64_t unit = isTurned ? c0 : 16;
+  if (getRows() % 16 != 0 || int64_t(getHeight()) % unit != 0 || int64_t(getWidth()) % c0 != 0)
+    return emitOpError() << "takes whole fractals of " << unit << "x" << c0 << ", not "
+                         << getHeight() << "x" << getWidth();
   return success();
 }
 

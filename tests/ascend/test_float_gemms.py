@@ -136,6 +136,35 @@ def loaded_by_hand(sizes: tuple[int, int, int], layout: tuple[bool, bool]) -> An
     return main
 
 
+def parts_of_k(sizes: tuple[int, int, int], layout: tuple[bool, bool]) -> Any:
+    """A gemm for each third of k, all of which are in L1."""
+    M, N, K = sizes
+    _, turn_b = layout
+    a_shape, b_shape = shapes((M, N, 3 * K), layout)
+
+    @T.prim_func
+    def main(
+        A: T.Tensor(a_shape, "float32"),
+        B: T.Tensor(b_shape, "float32"),
+        C: T.Tensor((M, N), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as _:
+            a = T.alloc_L1(a_shape, "float32")
+            b = T.alloc_L1(b_shape, "float32")
+            c = T.alloc_L0C((M, N), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            for k in T.serial(3):
+                left = a[0:M, k * K : (k + 1) * K]
+                if turn_b:
+                    T.gemm_v0(left, b[0:N, k * K : (k + 1) * K], c, False, True, init=(k == 0))
+                else:
+                    T.gemm_v0(left, b[k * K : (k + 1) * K, 0:N], c, init=(k == 0))
+            T.copy(c, C)
+
+    return main
+
+
 def add(
     name: str, kernel: Any, sizes: tuple[int, int, int], layout: tuple[bool, bool], **more: Any
 ) -> None:
@@ -163,6 +192,10 @@ for each in LAYOUTS:
     add("persistent", persistent(each), (80, 48, 40), each, plus=1.0)
     add("by hand", loaded_by_hand((32, 24, 16), each), (32, 24, 32), each, configs={})
     add("by hand, flags added", loaded_by_hand((16, 40, 32), each), (16, 40, 64), each)
+    # Rows of a plain b begin within 16, as its fractals in L0B do: they are 8 x 16.
+    if not each[0]:
+        add("by hand, from row 40", loaded_by_hand((32, 24, 40), each), (32, 24, 80), each)
+        add("parts from row 40", parts_of_k((48, 32, 40), each), (48, 32, 120), each)
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

@@ -116,9 +116,10 @@ LogicalResult CopyExpander::l1ToL0() {
     return copy.emitError() << "unsupported on ascend: a copy to "
                             << stringifyMemorySpace(target.type().getSpace())
                             << " takes a static tile of two dims and one element type";
-  const bool isToA = target.type().getSpace() == MemorySpace::L0A;
+  const MemorySpace to = target.type().getSpace();
+  const bool isToA = to == MemorySpace::L0A;
   const bool isTransposedOnTheWay = isToA == copy.getTranspose();
-  if (failed(requireLoadable(builder, copy, "the copy's source", source, isTransposedOnTheWay)))
+  if (failed(requireLoadable(builder, copy, "the copy's source", source, to, isTransposedOnTheWay)))
     return failure();
   const int64_t c0 = npu::blockElements(source.type());
   const int64_t rows = extents[extents.size() - 2];
@@ -139,13 +140,13 @@ LogicalResult CopyExpander::l1ToL0() {
   if (!isConstantIntValue(targetRow, 0) || !isConstantIntValue(targetColumn, 0))
     return copy.emitError() << "unsupported on ascend: a copy to a part of a tile in "
                             << stringifyMemorySpace(target.type().getSpace());
-  npu::LoadL0Op::create(builder, source.buffer,
-                        make.value(tileOffset(make, source.type(), source.offsets)),
-                        make.value(row), make.value(column), target.buffer,
-                        make.value(tileOffset(make, target.type(), target.offsets)),
-                        uint64_t(npu::fractalRows(source.type())),
-                        uint64_t(roundUp(extents[extents.size() - 2], kFractalSide)),
-                        uint64_t(roundUp(extents.back(), c0)), copy.getTranspose());
+  npu::LoadL0Op::create(
+      builder, source.buffer, make.value(tileOffset(make, source.type(), source.offsets)),
+      make.value(row), make.value(column), target.buffer,
+      make.value(tileOffset(make, target.type(), target.offsets)),
+      uint64_t(npu::fractalRows(source.type())),
+      uint64_t(roundUp(rows, loadedRows(source.type(), to, isTransposedOnTheWay))),
+      uint64_t(roundUp(extents.back(), c0)), copy.getTranspose());
   return success();
 }
 

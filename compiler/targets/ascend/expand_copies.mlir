@@ -536,6 +536,22 @@ func.func @low_bits(%n: index) {
 }
 
 // -----
+// L0B has fractals of 8 x 16 of floats: of k, which is L1's rows, so many are loaded from such a row on.
+// CHECK-LABEL: func.func @floats_by_eights
+// CHECK: npu.load_l0 {{.*}}L1> at(%c40, %c0) to {{.*}} rows 80 size 40 x 32
+// CHECK: npu.load_l0 {{.*}}L1> at(%c40, %c0) to {{.*}} rows 80 size 24 x 32
+func.func @floats_by_eights(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<80x32xf32, L1>
+    %y = tile.alloc "y" : !tile.buffer<40x32xf32, L0B>
+    %z = tile.alloc "z" : !tile.buffer<20x32xf32, L0B>
+    tile.copy %x[40, 0] [40, 32] : !tile.buffer<80x32xf32, L1> to %y : !tile.buffer<40x32xf32, L0B>
+    tile.copy %x[40, 0] [20, 32] : !tile.buffer<80x32xf32, L1> to %z : !tile.buffer<20x32xf32, L0B>
+  }
+  return
+}
+
+// -----
 func.func @loads_within_fractals(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<64x64xf16, L1>
@@ -546,6 +562,13 @@ func.func @loads_within_fractals(%n: index) {
     %c = tile.alloc "c" : !tile.buffer<48x64xsi8, L0B>
     // expected-error@+1 {{unsupported on ascend: a copy of 48 rows or columns of int8 that are transposed on the way; it takes multiples of 32}}
     tile.copy %b[0, 0] [48, 64] : !tile.buffer<64x64xsi8, L1> to %c : !tile.buffer<48x64xsi8, L0B>
+    %w = tile.alloc "w" : !tile.buffer<64x64xf32, L1>
+    %u = tile.alloc "u" : !tile.buffer<32x64xf32, L0B>
+    // expected-error@+1 {{unsupported on ascend: the copy's source begins at row 4 of a tile in L1, whose rows come in groups of 8}}
+    tile.copy %w[4, 0] [32, 64] : !tile.buffer<64x64xf32, L1> to %u : !tile.buffer<32x64xf32, L0B>
+    %v = tile.alloc "v" : !tile.buffer<64x32xf32, L0B>
+    // expected-error@+1 {{unsupported on ascend: the copy's source begins at row 8 of a tile in L1, whose rows come in groups of 16}}
+    tile.copy %w[8, 0] [32, 64] : !tile.buffer<64x64xf32, L1> to %v : !tile.buffer<64x32xf32, L0B> {transpose}
     %f = tile.alloc "f" : !tile.buffer<24x64xf32, L1>
     %g = tile.alloc "g" : !tile.buffer<64x24xf32, L0A>
     // expected-error@+1 {{unsupported on ascend: a copy of 24 rows of float32 to L0A with transpose, which goes in squares of 16; take 32 rows}}

@@ -216,8 +216,10 @@ private:
                                 << (space == MemorySpace::L1
                                         ? " (T.alloc_L1), where T.copy brings it from there"
                                         : " (T.alloc_L0C), from where T.copy takes it");
-    if (failed(requireLoadable(builder, gemm, "a of a gemm", a, gemm.getTransposeA())) ||
-        failed(requireLoadable(builder, gemm, "b of a gemm", b, !gemm.getTransposeB())))
+    if (failed(requireLoadable(builder, gemm, "a of a gemm", a, MemorySpace::L0A,
+                               gemm.getTransposeA())) ||
+        failed(requireLoadable(builder, gemm, "b of a gemm", b, MemorySpace::L0B,
+                               !gemm.getTransposeB())))
       return failure();
     return success();
   }
@@ -301,7 +303,8 @@ private:
     const bool kIsColumn = (l0 == l0a) != isTransposed;
     auto [row, column] = placeInTile(make, region.offsets);
     const Stretch &rows = kIsColumn ? ofResult : ofK, &columns = kIsColumn ? ofK : ofResult;
-    const int64_t height = roundUp(rows.count, kIsColumn ? kFractalSide : rowUnit());
+    const MemorySpace to = cast<BufferType>(l0.getType()).getSpace();
+    const int64_t height = roundUp(rows.count, loadedRows(region.type(), to, !kIsColumn));
     npu::LoadL0Op::create(
         builder, region.buffer, make.value(tileOffset(make, region.type(), region.offsets)),
         make.value(make.add(row, make.index(rows.first))),

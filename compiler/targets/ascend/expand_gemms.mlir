@@ -37,7 +37,7 @@ func.func @steps(%n: index, %first: i1) {
 // Floats are transposed in squares of 16, so that rows of a hold an even number of fractals, one more than 20 of k need.
 // CHECK-LABEL: func.func @transposed_floats
 // CHECK: npu.load_l0 {{.*}} to %{{.*}}L0A> rows 32 size 32 x 24 transpose
-// CHECK: npu.load_l0 {{.*}} to %{{.*}}L0B> rows 32 size 32 x 40
+// CHECK: npu.load_l0 {{.*}} to %{{.*}}L0B> rows 32 size 24 x 40
 // CHECK: npu.mmad {{.*}} size 32 x 48 x 20 init(%{{.*}}) pairs
 // CHECK: npu.load_l0 {{.*}} to %{{.*}}L0A> rows 32 size 32 x 24 transpose
 // CHECK: npu.mmad {{.*}} size 32 x 48 x 28 init(%{{[a-z0-9_]+}}){{$}}

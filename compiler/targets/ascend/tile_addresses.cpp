@@ -297,13 +297,21 @@ LogicalResult requireFractalStart(ImplicitLocOpBuilder& builder, Operation* op, 
   return success();
 }
 
+int64_t loadedRows(BufferType type, MemorySpace to, bool isTransposedOnTheWay) {
+  const int64_t columns = npu::blockElements(type);
+  if (!isTransposedOnTheWay)
+    return kFractalSide;
+  // Two fractals of 1-byte elements are transposed at once, as a square; so are two of floats on their way to L0A.
+  return to == MemorySpace::L0B && type.getElementBits() == 32 ? columns
+                                                               : std::max(columns, kFractalSide);
+}
+
 LogicalResult requireLoadable(ImplicitLocOpBuilder& builder, Operation* op, StringRef role,
-                              const tile::BufferRegion& region, bool isTransposedOnTheWay) {
-  constexpr int64_t fractalSide = 16;
+                              const tile::BufferRegion& region, MemorySpace to,
+                              bool isTransposedOnTheWay) {
   const BufferType type = region.type();
   const int64_t columns = npu::blockElements(type);
-  // Two fractals of 1-byte elements are transposed at once, as a square.
-  const int64_t rows = isTransposedOnTheWay ? std::max(columns, fractalSide) : fractalSide;
+  const int64_t rows = loadedRows(type, to, isTransposedOnTheWay);
   if (npu::fractalRows(type) % rows != 0)
     return op->emitError() << "unsupported on ascend: an " << tile::dtypeName(type.getElementType())
                            << " tile of " << npu::fractalRows(type)

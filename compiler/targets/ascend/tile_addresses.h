@@ -74,10 +74,14 @@ llvm::LogicalResult requireFractalStart(mlir::ImplicitLocOpBuilder& builder, mli
                                         llvm::StringRef role, const tile::BufferRegion& region,
                                         int64_t rowUnit, int64_t columnUnit);
 
-/// Refuses, at `op`, a part of a tile in L1 that no load to L0A or L0B can read, as it is or transposed.
+/// In how many rows of L1 a load to L0A or L0B goes. Floats that are transposed on their way to L0B come by a window,
+/// which ends at any row and begins at any of 4-byte elements: L0B has them as fractals of 8 x 16.
+int64_t loadedRows(tile::BufferType type, tile::MemorySpace to, bool isTransposedOnTheWay);
+
+/// Refuses, at `op`, a part of a tile in L1 that no load to `to`, L0A or L0B, can read, as it is or transposed.
 llvm::LogicalResult requireLoadable(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* op,
                                     llvm::StringRef role, const tile::BufferRegion& region,
-                                    bool isTransposedOnTheWay);
+                                    tile::MemorySpace to, bool isTransposedOnTheWay);
 
 /// A buffer in UB for the instructions of one statement.
 mlir::Value makeTemporary(mlir::OpBuilder& builder, mlir::Location place,
