@@ -75,6 +75,44 @@ def test_elements_that_the_cube_core_lacks(configs: dict[Any, Any]) -> None:
     assert line == 6
 
 
+@pytest.mark.parametrize("configs", [{}, AUTOMATIC])
+def test_nests_that_only_some_vector_cores_would_reach(configs: dict[Any, Any]) -> None:
+    def kernel(form: str) -> Any:
+        @T.prim_func
+        def main(A: T.Tensor((32, 32), "float16"), C: T.Tensor((32, 32), "float")):
+            with T.Kernel(1, is_npu=True) as (cid, vid):
+                a = T.alloc_L1((32, 32), "float16")
+                c = T.alloc_L0C((32, 32), "float")
+                first = T.alloc_var("int32")
+                first = vid * 16
+                with T.Scope("C"):
+                    T.copy(A, a)
+                    T.gemm_v0(a, a, c, init=True)
+                    for _ in T.serial(vid + 1):
+                        if form == "loop":
+                            for i, j in T.Parallel(32, 32):
+                                C[i, j] = c[i, j] * 2.0
+                    if vid == 0 and form == "branch":
+                        for i, j in T.Parallel(32, 32):
+                            C[i, j] = c[i, j] * 2.0
+                    if form == "variable":
+                        start = first + 1
+                        for i, j in T.Parallel(16, 32):
+                            C[start + i, j] = c[i, j] * 2.0
+
+        return main
+
+    reach = "vid says whether or how often it runs, so they would not meet the cube core"
+    reads = "it reads a variable that vid has set, which is 0 for the cube core"
+    for form, place, why in (("loop", 10, reach), ("branch", 13, reach), ("variable", 17, reads)):
+        ((text, line),) = errors_of(kernel(form), configs)
+        assert text == (
+            'unsupported on ascend: T.Scope("C") has no vector unit, and the vector cores '
+            f'can\'t do this in its place: {why}; put this nest into T.Scope("V")'
+        )
+        assert line == place
+
+
 @pytest.mark.parametrize("dtype", ["int4", "uint4"])
 def test_elements_of_half_a_byte(dtype: str) -> None:
     """No unit takes them one by one, and the message says what does instead."""

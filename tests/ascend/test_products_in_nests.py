@@ -11,6 +11,8 @@ from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import TilewrightWarning
+from tilewright.testing import interpret
 
 GROUP = KernelGroup()
 ROWS, COLUMNS, INNER, BLOCK = 64, 64, 64, 32
@@ -165,10 +167,52 @@ def epilogue_in_scope(scope: str) -> Any:  # noqa: ANN401
     return main
 
 
+def by_vid_in_scope(form: str) -> Any:  # noqa: ANN401
+    """What vector cores do in the cube core's place knows its vid, which is 0."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((BLOCK, INNER), "float16"),
+        B: T.Tensor((INNER, BLOCK), "float16"),
+        C: T.Tensor((BLOCK, BLOCK), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_L1((BLOCK, INNER), "float16")
+            b = T.alloc_L1((INNER, BLOCK), "float16")
+            c = T.alloc_L0C((BLOCK, BLOCK), "float32")
+            row = vid * (BLOCK // 2)
+            with T.Scope("C"):
+                T.copy(A, a)
+                T.copy(B, b)
+                T.barrier_all()
+                T.gemm_v0(a, b, c, init=True)
+                T.barrier_all()
+                if form == "value":
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        C[i, j] = c[i, j] * 2.0 + vid
+                elif form == "source":
+                    for i, j in T.Parallel(BLOCK // 2, BLOCK):
+                        C[i, j] = c[row + i, j] * 2.0 + row
+                elif form == "target":
+                    for i in T.serial(BLOCK // 2):
+                        for j in T.Parallel(BLOCK):
+                            C[row + i, j] = T.max(c[row + i, j], vid + 0.5)
+
+    return main
+
+
 SYNC_ONLY = {
     tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
     tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
 }
+for form in ("value", "source"):
+    product = 2 * left[:BLOCK].astype(np.float64) @ right[:, :BLOCK].astype(np.float64)
+    if form == "source":
+        product[BLOCK // 2 :] = 0
+    given = [left[:BLOCK], right[:, :BLOCK].copy(), np.zeros((BLOCK, BLOCK), np.float32)]
+    for mode, configs in (("automatic", AUTOMATIC), ("flags", SYNC_ONLY), ("by hand", {})):
+        name = f"vid of the scope, {form}, {mode}"
+        GROUP.add(name, by_vid_in_scope(form), given, product, configs=configs, rtol=1e-3)
 products = left.astype(np.float64) @ right[:, :BLOCK].astype(np.float64)
 for scope in ("C", "V"):
     for mode, configs in (("automatic", AUTOMATIC), ("flags", SYNC_ONLY), ("by hand", {})):
@@ -399,3 +443,18 @@ def test_who_runs_an_epilogue_of_the_cube_core() -> None:
         "the cube core has no vector unit: vector cores run this nest, to which the gemm's tile "
         "goes through global memory"
     ]
+
+
+@pytest.mark.parametrize("configs", [AUTOMATIC, {}])
+def test_parts_that_vid_names_in_the_scope_of_the_cube_core(configs: Any) -> None:
+    main = by_vid_in_scope("target")
+    with pytest.warns(TilewrightWarning, match="so nobody stores the part of vid 1"):
+        kernel = tilewright.compile(main, target="ascend", pass_configs=configs)
+    made, same = (np.zeros((BLOCK, BLOCK), np.float32) for _ in range(2))
+    operands = left[:BLOCK], right[:, :BLOCK].copy()
+    kernel(*operands, made)
+    interpret(main, *operands, same)
+    wanted = np.maximum(operands[0].astype(np.float64) @ operands[1], 0.5)
+    wanted[BLOCK // 2 :] = 0
+    for each in (made, same):
+        np.testing.assert_allclose(each, wanted, rtol=1e-3, atol=1e-3)

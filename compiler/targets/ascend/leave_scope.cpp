@@ -5,7 +5,10 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/ascend/loop_exits.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -48,6 +51,57 @@ bool isReachedAlike(Operation* op, ScopeOp scope) {
                                  .wasInterrupted();
 }
 
+/// Whether a value can be computed again for another vid: of numbers alone.
+bool isMadeOfVid(Value value) {
+  if (!npu::differsByVid(value))
+    return true;
+  Operation* op = value.getDefiningOp();
+  return op && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), isMadeOfVid);
+}
+
+/// What a nest takes from outside that may be another number on the second vector core.
+SetVector<Value> takenByVid(tile::ParallelOp nest) {
+  SetVector<Value> taken;
+  nest.walk([&](Operation* op) {
+    for (Value operand : op->getOperands())
+      if (!isa<tile::BufferType>(operand.getType()) &&
+          !nest->isAncestor(operand.getParentRegion()->getParentOp()) && npu::differsByVid(operand))
+        taken.insert(operand);
+  });
+  return taken;
+}
+
+/// `value`, before the builder's place, as it is where vid is 0.
+Value withoutVid(Value value, OpBuilder& builder, IRMapping& made) {
+  if (made.contains(value) || !npu::differsByVid(value))
+    return made.lookupOrDefault(value);
+  Operation* op = value.getDefiningOp();
+  if (isa<VectorIdOp>(op)) {
+    made.map(value, arith::ConstantIndexOp::create(builder, value.getLoc(), 0));
+    return made.lookup(value);
+  }
+  for (Value operand : op->getOperands())
+    made.map(operand, withoutVid(operand, builder, made));
+  builder.clone(*op, made);
+  return made.lookup(value);
+}
+
+/// Takes vid, which is 0 for the cube core, out of a nest.
+void setVidOfCube(tile::ParallelOp nest) {
+  OpBuilder builder(nest);
+  IRMapping made;
+  for (Value taken : takenByVid(nest)) {
+    Value other = withoutVid(taken, builder, made);
+    taken.replaceUsesWithIf(other,
+                            [&](OpOperand& use) { return nest->isAncestor(use.getOwner()); });
+  }
+  nest.walk([&](VectorIdOp vid) {
+    vid.replaceAllUsesWith(arith::ConstantIndexOp::create(builder, vid.getLoc(), 0).getResult());
+    vid.erase();
+  });
+}
+
 /// The operations from `first` up to `end` in scopes of the cube core, between which values are, for both.
 void encloseInCube(Block::iterator first, Block::iterator end) {
   ScopeOp scope;
@@ -68,11 +122,23 @@ void encloseInCube(Block::iterator first, Block::iterator end) {
 
 } // namespace
 
-bool leaveCubeScope(tile::ParallelOp nest) {
+std::optional<std::string> whyInCubeScope(tile::ParallelOp nest) {
   auto scope = nest->getParentOfType<ScopeOp>();
-  if (!scope || scope.getAgent() != Agent::Cube || !worksOnProducts(nest) || npu::asksVid(nest) ||
+  if (!scope || scope.getAgent() != Agent::Cube || !worksOnProducts(nest) ||
       !isReachedAlike(nest, scope))
-    return false;
+    return "T.Scope(\"C\") has no vector unit and no single elements of L0C";
+  const std::string noVectors = "T.Scope(\"C\") has no vector unit, and the vector cores can't do "
+                                "this in its place: ";
+  if (npu::runsByVid(nest))
+    return noVectors +
+           "vid says whether or how often it runs, so they would not meet the cube core";
+  if (!llvm::all_of(takenByVid(nest), isMadeOfVid))
+    return noVectors + "it reads a variable that vid has set, which is 0 for the cube core";
+  return std::nullopt;
+}
+
+void leaveCubeScope(tile::ParallelOp nest) {
+  auto scope = nest->getParentOfType<ScopeOp>();
   SmallVector<Operation*> way = {nest};
   while (way.back()->getParentOp() != scope)
     way.push_back(way.back()->getParentOp());
@@ -101,7 +167,7 @@ bool leaveCubeScope(tile::ParallelOp nest) {
   auto vectors = ScopeOp::create(builder, nest.getLoc(), Agent::Vector);
   Block& own = vectors.getBody().emplaceBlock();
   nest->moveBefore(&own, own.end());
-  return true;
+  setVidOfCube(nest);
 }
 
 } // namespace tilewright::ascend

@@ -31,6 +31,7 @@
 /// indices of another kind, stays as it is.
 #include "compiler/chips/ascend_chip.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/block_cores.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
@@ -354,13 +355,13 @@ public:
       const bool isOfCube = scope && scope.getAgent() == Agent::Cube;
       if (isOfCube && NestStager(nest, mostBytes).runAsCopy())
         continue;
-      if (isOfCube && !giveToVectors(nest)) {
-        if (usesElementsOfL0C(nest)) {
-          nest.emitError("unsupported on ascend: T.Scope(\"C\") has no vector unit and no single "
-                         "elements of L0C; put this nest into T.Scope(\"V\")");
-          signalPassFailure();
-        }
-      } else if (stages) {
+      const std::optional<std::string> why = isOfCube ? whyInCubeScope(nest) : std::nullopt;
+      if (isOfCube && !why)
+        giveToVectors(nest);
+      if (why && usesElementsOfL0C(nest)) {
+        nest.emitError("unsupported on ascend: ") << *why << "; put this nest into T.Scope(\"V\")";
+        signalPassFailure();
+      } else if (!why && stages) {
         NestStager(nest, mostBytes).run();
       }
     }
@@ -381,15 +382,33 @@ private:
         .wasInterrupted();
   }
 
-  static bool giveToVectors(tile::ParallelOp nest) {
-    if (!leaveCubeScope(nest))
-      return false;
+  /// Whether vid says where a nest stores to global memory.
+  static bool storesByVid(tile::ParallelOp nest) {
+    return nest
+        .walk([](Operation* op) {
+          auto store = dyn_cast<tile::StoreOp>(op);
+          auto atomic = dyn_cast<tile::AtomicOp>(op);
+          const ValueRange indices = store    ? ValueRange(store.getIndices())
+                                     : atomic ? ValueRange(atomic.getIndices())
+                                              : ValueRange();
+          return llvm::any_of(indices, npu::differsByVid) ? WalkResult::interrupt()
+                                                          : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  static void giveToVectors(tile::ParallelOp nest) {
+    if (storesByVid(nest))
+      nest.emitWarning(
+          "this nest runs once per block and with a vid of 0, as T.Scope(\"C\") has it, "
+          "so nobody stores the part of vid 1: take all of the tile without vid, or "
+          "put the nest into T.Scope(\"V\")");
+    leaveCubeScope(nest);
     nest.emitRemark()
         << "the cube core has no vector unit: vector cores run this nest, to which the "
            "gemm's tile goes through global memory";
     if (mayHaveTwoVectors(nest->getParentOfType<tile::LaunchOp>()))
       nest->setAttr(kOnceAttr, UnitAttr::get(nest.getContext()));
-    return true;
   }
 
   int64_t mostBytes;

@@ -153,3 +153,34 @@ func.func @epilogue(%A: !tile.buffer<32x64xf16, global>, %C: !tile.buffer<100x64
   }
   return
 }
+
+// -----
+// What they do in the scope's place knows the cube core's vid, which is 0: numbers of it are made anew.
+// CHECK-LABEL: func.func @vid_of_the_scope
+func.func @vid_of_the_scope(%C: !tile.buffer<32x64xf32, global> {tile.name = "C"}, %n: index) {
+  %c16 = arith.constant 16 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" : !tile.buffer<32x64xf32, L0C>
+    // CHECK: %[[VID:.*]] = ascend.vector_id
+    // CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[VID]], %[[SIDE:.*]]
+    // CHECK-NEXT: ascend.scope vector {
+    // CHECK: %[[ZERO:.*]] = arith.constant 0 : index
+    // CHECK-NEXT: %[[START:.*]] = arith.muli %[[ZERO]], %[[SIDE]]
+    // CHECK-NOT: %[[FIRST]]
+    // CHECK: tile.copy %{{.*}} : !tile.buffer<16x64xf32, UB> to %arg0[%[[START]], 0] {{.*}}ascend.once}
+    // CHECK: ascend.scope cube {
+    // CHECK-NEXT: tile.copy {{.*}}[%[[FIRST]], 0]
+    %vid = ascend.vector_id
+    %first = arith.muli %vid, %c16 : index
+    ascend.scope cube {
+      tile.parallel (%i, %j) in [16, 64] {
+        %row = arith.addi %first, %i : index
+        %v = tile.load %c[%row, %j] : !tile.buffer<32x64xf32, L0C>
+        %s = arith.addf %v, %v : f32
+        tile.store %s, %C[%row, %j] : !tile.buffer<32x64xf32, global>
+      }
+      tile.copy %c[%first, 0] [16, 64] : !tile.buffer<32x64xf32, L0C> to %C[%first, 0] [16, 64] : !tile.buffer<32x64xf32, global>
+    }
+  }
+  return
+}
