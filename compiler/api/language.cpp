@@ -170,6 +170,10 @@ Expr operator!(const Placed& operand) {
   return unary("logical_not", operand.expr, operand.where);
 }
 
+Expr fma(const Expr& x, const Expr& y, const Expr& z, Where where) {
+  KernelBuilder& kernel = at(where);
+  return kernel.fma(x.value(), y.value(), z.value());
+}
 Expr cast(const Expr& value, Dtype dtype, Where where) {
   KernelBuilder& kernel = at(where);
   return kernel.cast(value.value(), dtype);

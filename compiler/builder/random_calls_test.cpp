@@ -134,9 +134,11 @@ private:
     static const std::vector<std::string> unary{
         "neg",     "not",   "abs",   "logical_not", "popcount", "clz",   "exp",     "exp10",
         "sigmoid", "rsqrt", "floor", "round",       "isnan",    "isinf", "isfinite"};
-    switch (pick(7)) {
+    switch (pick(8)) {
     case 0:
       return keep({b.unary(any(unary), value())});
+    case 5:
+      return keep({b.fma(value(), value(), value())});
     case 1:
       return keep({b.cast(value(), dtype())});
     case 2:

@@ -6,6 +6,7 @@
 #include "compiler/builder/promotion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilewright {
@@ -299,6 +300,35 @@ Value KernelBuilder::unary(std::string_view name, Value operand) {
                           : toPromoted(*state, operand, {*dtype, isIndex, false});
   mlir::Value result = emitUnary(*state, *op, value, *dtype);
   return state->add(result, isClassification(*op) ? Dtype::boolean() : *dtype, isIndex);
+}
+
+/// The dtype in which x * y + z is rounded once, or nothing where the operators' dtypes count.
+static std::optional<Dtype> fusedDtype(const builder::Construction& state,
+                                       llvm::ArrayRef<Value> operands) {
+  std::optional<Dtype> common;
+  bool hasReal = false;
+  for (Value operand : operands) {
+    const ValueRecord& record = state.record(operand);
+    if (record.isLiteral)
+      hasReal = hasReal || record.constant->isReal;
+    else
+      common = common ? builder::promote(*common, operand.dtype()) : operand.dtype();
+  }
+  if (hasReal && !(common && common->isFloat()))
+    return Dtype::float32();
+  const bool isFused = common && common->isFloat() && common->bits() >= 16;
+  return isFused ? common : std::nullopt;
+}
+
+Value KernelBuilder::fma(Value x, Value y, Value z) {
+  const bool hasX = state->isUsable(x), hasY = state->isUsable(y);
+  if (!state->isUsable(z) || !hasX || !hasY)
+    return {};
+  const std::optional<Dtype> dtype = fusedDtype(*state, {x, y, z});
+  if (!dtype)
+    return binary("add", binary("mul", x, y), z);
+  mlir::Value a = state->toIr(x, *dtype), b = state->toIr(y, *dtype), c = state->toIr(z, *dtype);
+  return state->add(mlir::math::FmaOp::create(state->ir, state->location(), a, b, c), *dtype);
 }
 
 Value KernelBuilder::cast(Value value, Dtype dtype) {

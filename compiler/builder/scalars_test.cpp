@@ -127,6 +127,21 @@ TEST_F(ScalarsTest, UnsignedIntegersUseUnsignedOps) {
     EXPECT_THAT(text, HasSubstr(op));
 }
 
+TEST_F(ScalarsTest, FmaIsFusedForFloats) {
+  Value f16 = scalar("float16"), f32 = scalar("float32"), i = scalar("int32"),
+        f8 = scalar("float8_e4m3fn");
+  launch();
+  auto fused = [&](Value x, Value y, Value z) { return b.fma(x, y, z).dtype().name(); };
+  EXPECT_EQ(fused(f16, f16, f16), "float16");
+  EXPECT_EQ(fused(f16, literal(0.1), f16), "float16");
+  EXPECT_EQ(fused(f16, f16, f32), "float32");
+  EXPECT_EQ(fused(i, literal(0.1), literal(int64_t{1})), "float32");
+  EXPECT_EQ(fused(f8, f8, f8), "float32");
+  EXPECT_EQ(fused(i, i, literal(int64_t{1})), "int32");
+  EXPECT_TRUE(b.fma(f32, Value(), f32).isPoison());
+  EXPECT_TRUE(messages().empty());
+}
+
 TEST_F(ScalarsTest, EveryFunctionBuildsValidIr) {
   Value f = scalar("float32"), i = scalar("int32"), f16 = scalar("float16");
   launch();

@@ -400,6 +400,7 @@ TEST_P(OpsTest, EveryMathFunction) {
       apply(std::string(name) + " %a", name);
     for (const char* name : binary)
       apply(std::string(name) + " %a, %v", name);
+    apply("math.fma %a, %v, %a", "math.fma");
   }
 }
 

@@ -300,6 +300,17 @@ std::optional<Scalar> evaluateInteger(mlir::Operation* op, llvm::ArrayRef<Scalar
   return noResult(op);
 }
 
+/// a * b + c of numbers of fewer digits than a float32 has, so that rounding to their type rounds once: their product is
+/// exact in a double, and a sum that is not gets an odd last digit (Boldo and Melquiond, 2008).
+double fusedToOdd(double a, double b, double c) {
+  const double product = a * b, sum = product + c, part = sum - product;
+  const double lost = (product - (sum - part)) + (c - part);
+  const bool isOdd = (std::bit_cast<uint64_t>(sum) & 1) != 0;
+  if (lost == 0 || isOdd || !std::isfinite(sum))
+    return sum;
+  return std::nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
+}
+
 std::optional<Scalar> evaluateReal(mlir::Operation* op, llvm::ArrayRef<Scalar> operands) {
   auto type = llvm::cast<mlir::FloatType>(op->getResult(0).getType());
   llvm::StringRef name = op->getName().getStringRef();
@@ -312,7 +323,10 @@ std::optional<Scalar> evaluateReal(mlir::Operation* op, llvm::ArrayRef<Scalar> o
       result = found->second(operands[0].real, operands[1].real);
   } else if (name == "math.fma") {
     double a = operands[0].real, b = operands[1].real, c = operands[2].real;
-    result = type.isF32() ? double(std::fmaf(float(a), float(b), float(c))) : std::fma(a, b, c);
+    if (type.isF32())
+      result = double(std::fmaf(float(a), float(b), float(c)));
+    else
+      result = type.isF64() ? std::fma(a, b, c) : fusedToOdd(a, b, c);
   }
   if (!result)
     return noResult(op);

@@ -180,6 +180,9 @@ public:
   /// cos tan asin acos atan asinh acosh atanh erf floor ceil round nearbyint trunc isnan isinf
   /// isfinite logical_not popcount clz.
   Value unary(std::string_view op, Value operand);
+  /// x * y + z, rounded once where their common dtype is a float of 16 bits or more, which literals take; else as
+  /// `binary` multiplies and adds.
+  Value fma(Value x, Value y, Value z);
   Value cast(Value value, Dtype dtype);
   /// The value of the same bits in another dtype of equal width.
   Value reinterpret(Value value, Dtype dtype);

@@ -144,6 +144,8 @@ TILEWRIGHT_FUNCTION(floormod)
 TILEWRIGHT_FUNCTION(ceildiv)
 #undef TILEWRIGHT_FUNCTION
 
+/// x * y + z with one rounding, as `KernelBuilder::fma`.
+Expr fma(const Expr& x, const Expr& y, const Expr& z, Where where = Where::current());
 Expr cast(const Expr& value, Dtype dtype, Where where = Where::current());
 /// Both values are computed.
 Expr if_then_else(const Expr& condition, const Expr& whenTrue, const Expr& whenFalse,

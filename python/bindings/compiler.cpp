@@ -320,6 +320,12 @@ void bindScalars(nb::class_<KernelBuilder>& builder) {
           },
           "op"_a, "operand"_a)
       .def(
+          "fma",
+          [](KernelBuilder& self, const nb::object& x, const nb::object& y, const nb::object& z) {
+            return self.fma(lift(self, x), lift(self, y), lift(self, z));
+          },
+          "x"_a, "y"_a, "z"_a)
+      .def(
           "cast",
           [](KernelBuilder& self, const nb::object& value, std::string_view dtype) {
             return self.cast(lift(self, value), dtypeOf(dtype));

@@ -8,6 +8,7 @@
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/AffineExpr.h>
 
@@ -173,7 +174,8 @@ bool BodyPrinter::print(Operation* op) {
   if (printValue(op))
     return true;
   op->emitError() << "unsupported on ascend: " << operationName(op)
-                  << " has no statement in Ascend C";
+                  << " has no statement in Ascend C"
+                  << (isa<math::FmaOp>(op) ? "; write x * y + z, which rounds twice" : "");
   return false;
 }
 

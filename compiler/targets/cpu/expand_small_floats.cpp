@@ -160,6 +160,52 @@ Value expandSelect(ImplicitLocOpBuilder& builder, arith::SelectOp op) {
   return arith::BitcastOp::create(builder, op.getType(), chosen);
 }
 
+/// a * b + c, rounded once: the product of two small floats is exact in the wide type (of bfloat16 float64, as it has
+/// float32's exponents), and a sum that is not gets an odd last digit, with which rounding again is right (Boldo and
+/// Melquiond, 2008).
+Value expandFma(ImplicitLocOpBuilder& builder, math::FmaOp op) {
+  const Type element = getElementTypeOrSelf(op.getType());
+  const bool isDouble = element.isBF16();
+  const Type wide =
+      withElement(op.getType(), isDouble ? builder.getF64Type() : builder.getF32Type());
+  auto extended = [&](Value value) {
+    Value single = widened(builder, value);
+    return isDouble ? arith::ExtFOp::create(builder, wide, single).getResult() : single;
+  };
+  auto minus = [&](Value a, Value b) { return arith::SubFOp::create(builder, a, b).getResult(); };
+  Value product =
+      arith::MulFOp::create(builder, extended(op.getA()), extended(op.getB())).getResult();
+  Value addend = extended(op.getC());
+  Value sum = arith::AddFOp::create(builder, product, addend);
+  Value part = minus(sum, product);
+  Value lost =
+      arith::AddFOp::create(builder, minus(product, minus(sum, part)), minus(addend, part));
+
+  const Type whole =
+      withElement(op.getType(), isDouble ? builder.getI64Type() : builder.getI32Type());
+  auto constant = [&](int64_t number) {
+    const TypedAttr scalar = builder.getIntegerAttr(getElementTypeOrSelf(whole), number);
+    auto shaped = dyn_cast<VectorType>(whole);
+    return arith::ConstantOp::create(
+        builder, shaped ? DenseElementsAttr::get(shaped, Attribute(scalar)) : scalar);
+  };
+  Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(wide));
+  auto is = [&](arith::CmpFPredicate predicate, Value value) {
+    return arith::CmpFOp::create(builder, predicate, value, zero);
+  };
+  Value bits = arith::BitcastOp::create(builder, whole, sum);
+  Value last = arith::AndIOp::create(builder, bits, constant(1));
+  Value isEven = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, last, constant(0));
+  Value moves = arith::AndIOp::create(builder, isEven, is(arith::CmpFPredicate::ONE, lost));
+  Value isInward = arith::XOrIOp::create(builder, is(arith::CmpFPredicate::OGT, lost),
+                                         is(arith::CmpFPredicate::OGT, sum));
+  Value step = arith::SelectOp::create(builder, isInward, constant(-1), constant(1));
+  Value odd = arith::AddIOp::create(builder, bits, step);
+  Value exact = arith::BitcastOp::create(
+      builder, wide, arith::SelectOp::create(builder, moves, odd, bits).getResult());
+  return roundToSmall(builder, exact, element);
+}
+
 /// Any other op: the same op on float32.
 Value expandArithmetic(ImplicitLocOpBuilder& builder, Operation* op) {
   OperationState state(builder.getLoc(), op->getName());
@@ -199,6 +245,8 @@ Value expand(ImplicitLocOpBuilder& builder, Operation* op) {
   }
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
     return expandBroadcast(builder, broadcast);
+  if (auto fused = dyn_cast<math::FmaOp>(op))
+    return expandFma(builder, fused);
   if (auto convert = dyn_cast<arith::SIToFPOp>(op))
     return expandFromInteger(builder, convert);
   if (auto convert = dyn_cast<arith::UIToFPOp>(op))

@@ -107,3 +107,22 @@ func.func @half_weights(%word: i32) -> (f16, f16) {
   %b = arith.uitofp %more : i32 to f16
   return %a, %b : f16, f16
 }
+
+// A sum that float64 has not in full gets an odd last digit; then it is rounded once more.
+// CHECK-LABEL: func.func @fused
+// CHECK: arith.mulf {{.*}} : vector<8xf64>
+// CHECK: arith.select {{.*}} : vector<8xi1>, vector<8xi64>
+// CHECK: arith.truncf {{.*}} : vector<8xf64> to vector<8xf32>
+// CHECK-NOT: math.fma
+// CHECK-LABEL: func.func @fused_halves
+// CHECK: arith.mulf {{.*}} : f32
+// CHECK: arith.select {{.*}} : i32
+// CHECK: arith.truncf {{.*}} : f32 to f16
+func.func @fused(%a: vector<8xbf16>, %b: vector<8xbf16>) -> vector<8xbf16> {
+  %c = math.fma %a, %b, %a : vector<8xbf16>
+  return %c : vector<8xbf16>
+}
+func.func @fused_halves(%a: f16, %b: f16) -> f16 {
+  %c = math.fma %a, %b, %b : f16
+  return %c : f16
+}

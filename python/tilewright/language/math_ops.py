@@ -228,6 +228,15 @@ def Select(condition: Any, when_true: Any, when_false: Any) -> Any:
     return current().select(condition, when_true, when_false)
 
 
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z with one rounding, of floats of 16 bits or more (literals take the others' dtype);
+    of other numbers as the operators do."""
+    if has_poison((x, y, z)):
+        return POISON
+    tracer = current()
+    return tracer.wrap(tracer.builder.fma(*(tracer.value(v) for v in (x, y, z))))
+
+
 def cast(value: Any, dtype: Any, round: str = "", sat: bool = True, rbits: Any = None) -> Any:
     """`value` converted to `dtype`."""
     from .rounding import cast_with_options

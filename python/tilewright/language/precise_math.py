@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..capture.tracer import current, guarded_by_poison
 from . import residues
 from .dtypes import to_dtype
-from .math_ops import Select, cast, exp10, log2, log10, reinterpret, rsqrt, sqrt
+from .math_ops import Select, cast, exp10, fma, log2, log10, reinterpret, rsqrt, sqrt
 from .values import LanguageError, binary, unsupported
 
 TYPE_CHECKING = False
@@ -143,30 +143,15 @@ def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:
         raise unsupported(
             f"T.ieee_fmaf of {x.dtype} is not supported; it is for float32 and float64"
         )
+    if rounding_mode == "rn":
+        return fma(x, y, z)
     if _is_double(x):
-        nearest = residues.fma(x, y, z)
-        if rounding_mode == "rn":
-            return nearest
+        nearest = fma(x, y, z)
         rounded = _rounded(nearest, *residues.of_fma(x, y, z, nearest), rounding_mode)
         return _zero_downwards(rounded, x * y, z, rounding_mode)
     product = _wide(x) * _wide(y)
     rounded = _from_exact(_sum_to_odd(product, _wide(z)), rounding_mode)
     return _zero_downwards(rounded, product, _wide(z), rounding_mode)
-
-
-@guarded_by_poison
-def fma(x: Any, y: Any, z: Any) -> Any:
-    """x * y + z with one rounding, of floats of one dtype; of other numbers as the operators do."""
-    tracer = current()
-    values = [tracer.expression(v) for v in (x, y, z)]
-    dtypes = {str(v.dtype) for v in values if hasattr(v, "dtype")}
-    dtype = dtypes.pop() if len(dtypes) == 1 else ""
-    if dtype in ("float32", "float64"):
-        return ieee_fmaf(*values)
-    if dtype not in ("float16", "bfloat16"):
-        return binary("add", binary("mul", values[0], values[1]), values[2])
-    a, b, c = (_wide(cast(v, dtype)) for v in values)
-    return cast(_sum_to_odd(a * b, c), dtype)
 
 
 @guarded_by_poison

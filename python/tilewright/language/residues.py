@@ -9,20 +9,13 @@ numbers, and the nearest result is brought to their scale.
 
 from __future__ import annotations
 
-from .math_ops import Select, cast, reinterpret
+from .math_ops import Select, cast, fma, reinterpret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _BIAS = 1023
-
-
-def fma(x: Any, y: Any, z: Any) -> Any:
-    """x * y + z with one rounding."""
-    from .pointers import call_extern
-
-    return call_extern("float64", "fma", x, y, z)
 
 
 def _long(value: int) -> Any:

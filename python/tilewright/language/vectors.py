@@ -361,21 +361,11 @@ def mul2(x: Any, y: Any) -> Any:
 
 @guarded_by_poison
 def fma2(x: Any, y: Any, z: Any) -> Any:
-    """x * y + z of pairs, rounded once for lanes narrower than float64 (in float64, then to the
-    lanes' dtype; for float32 exactly as `T.ieee_fmaf`)."""
-    from .math_ops import cast
-    from .precise_math import ieee_fmaf
+    """x * y + z of pairs, each lane rounded once, as `T.fma`."""
+    from .math_ops import fma
 
     x, y, z = _pairs("T.fma2", x, y, z)
-    made = []
-    for a, b, c in zip(x, y, z, strict=True):
-        dtype = Dtype(current().value(a).dtype)
-        if dtype.bits >= 32:
-            made.append(ieee_fmaf(a, b, c) if dtype == "float32" else a * b + c)
-        else:  # the product of two narrow floats is exact in float64, their sum nearly so
-            wide = cast(a, "float64") * cast(b, "float64") + cast(c, "float64")
-            made.append(cast(wide, dtype))
-    return Vector(made)
+    return Vector([fma(a, b, c) for a, b, c in zip(x, y, z, strict=True)])
 
 
 def _smaller(x: Any, y: Any) -> Any:
