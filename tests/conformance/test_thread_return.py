@@ -96,12 +96,117 @@ def test_thread_return_before_a_barrier(agree, floats):
     agree(kernel, [a, np.zeros_like(a)], {1: expected})
 
 
-def in_a_loop(A: T.Tensor((4,), "float32")):
-    with T.Kernel(4, threads=32) as block:
-        for k in T.serial(4):
-            if block > k:
+def test_thread_return_in_a_loop(agree, floats):
+    """Of threads, each in a turn of its own, also in a branch; what follows is for the others."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((128, 8), "float32"),
+        B: T.Tensor((128,), "float32"),
+        C: T.Tensor((128,), "float32"),
+    ):
+        with T.Kernel(2, threads=64) as block:
+            t = block * 64 + T.get_thread_binding()
+            total = T.alloc_var("float32", init=0.0)
+            if t < 120:
+                for k in T.serial(8):
+                    if A[t, k] < -1:
+                        C[t] = k
+                        T.thread_return()
+                    else:
+                        total += A[t, k]
+                    total += 1.0
+                B[t] = total
+            B[t] = B[t] + 1.0
+
+    a = floats(128, 8)
+    ends = a < -1
+    ends[120:] = False
+    turn = np.where(ends.any(1), ends.argmax(1), 9).astype("float32")
+    rest = np.where(np.arange(128) < 120, a.sum(1) + 8, 0) + 1
+    expected = np.where(ends.any(1), 0, rest).astype("float32")
+    nines = np.full(128, 9, "float32")
+    agree(kernel, [a, np.zeros(128, "float32"), nines], {1: expected, 2: turn})
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_thread_return_in_loops_of_blocks(agree, floats, last):
+    """A nested search, and tiles behind it; with a return at the end of the outer loop's turn."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((16, 4, 32), "float32"),
+        B: T.Tensor((16, 32), "float32"),
+        C: T.Tensor((16,), "int32"),
+    ):
+        with T.Kernel(16, threads=64) as block:
+            tile = T.alloc_shared((32,), "float32")
+            total = T.alloc_fragment((32,), "float32")
+            T.clear(total)
+            for k in T.serial(4):
+                T.copy(A[block, k, :], tile)
+                j = T.alloc_var("int32", init=0)
+                while j < 32:
+                    if A[block, k, j] > 2:
+                        C[block] = k * 32 + j
+                        T.thread_return()
+                    j += 1
+                for i in T.Parallel(32):
+                    total[i] += tile[i]
+                if last:
+                    T.thread_return()
+            if block % 2 == 0:
+                T.copy(total, B[block, :])
+
+    a = floats(16, 4, 32)
+    found = (a > 2).reshape(16, -1)[:, : 32 if last else None]
+    at = np.where(found.any(1), found.argmax(1), -1).astype("int32")
+    goes_on = ~found.any(1) & (np.arange(16) % 2 == 0) & (not last)
+    expected = np.where(goes_on[:, None], a.sum(1), 0).astype("float32")
+    outputs = [np.zeros((16, 32), "float32"), np.full(16, -1, "int32")]
+    agree(kernel, [a, *outputs], {1: expected, 2: at})
+
+
+def in_a_nest(A: T.Tensor((4,), "float32")):
+    with T.Kernel(4, threads=32):
+        for k in T.Parallel(4):
+            if A[k] > 1:
                 T.thread_return()
-            A[block] = 1.0
+
+
+def in_a_grid(A: T.Tensor((4,), "float32")):
+    with T.Kernel(4, threads=32):
+        for i, j in T.grid(2, 2):
+            if A[i * 2 + j] > 1:
+                T.thread_return()
+
+
+def in_a_python_loop(A: T.Tensor((4,), "float32")):
+    with T.Kernel(4, threads=32):
+        for k in [1, 2]:
+            if A[k] > 1:
+                T.thread_return()
+
+
+def in_a_loop_of_launches(A: T.Tensor((4,), "float32")):
+    for k in T.serial(2):
+        with T.Kernel(4, threads=32):
+            if A[k] > 1:
+                T.thread_return()
+
+
+def in_an_open_loop(A: T.Tensor((4,), "float32")):
+    with T.Kernel(4, threads=32):
+        k = T.serial(4)
+        if A[k] > 1:
+            T.thread_return()
+
+
+def in_a_with(A: T.Tensor((4,), "float32")):
+    with T.Kernel(4, threads=256):
+        with T.ws(0):
+            T.thread_return()
+        A[0] = 1.0
 
 
 @T.macro
@@ -119,6 +224,12 @@ def in_a_branch_of_a_macro(A: T.Tensor((4,), "float32")):
 @T.macro
 def surely():
     T.thread_return()
+
+
+def in_a_loop_of_a_macro(A: T.Tensor((4,), "float32")):
+    with T.Kernel(4, threads=32):
+        for _ in T.serial(4):
+            surely()
 
 
 def in_a_macro_of_one_way(A: T.Tensor((4,), "float32")):
@@ -140,7 +251,13 @@ MACRO = "T.thread_return in a macro, on one way of a branch, is not supported; p
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (in_a_loop, "T.thread_return in a loop, a 'with' or an expression is not supported; put"),
+        (in_a_nest, "T.thread_return in T.Parallel is not supported; put what follows under the"),
+        (in_a_grid, "T.thread_return in a loop over several ranges is not supported; put what"),
+        (in_a_python_loop, "T.thread_return in a loop that runs while compiling is not supported"),
+        (in_a_loop_of_launches, "T.thread_return in a loop that runs while compiling is not"),
+        (in_an_open_loop, "T.thread_return in a loop without 'for' is not supported; put what"),
+        (in_a_with, "T.thread_return in a 'with' or an expression is not supported; put what"),
+        (in_a_loop_of_a_macro, "T.thread_return in a macro that a loop calls is not supported"),
         (in_a_branch_of_a_macro, MACRO),
         (in_a_macro_of_one_way, MACRO),
         (outside, "T.thread_return stands outside of T.Kernel"),

@@ -8,7 +8,7 @@ import itertools
 import math
 from abc import abstractmethod
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from ..language.frames import KernelLaunch, Loop, RunTimeContext
 from ..language.launch import WORK_IN_LAUNCH
@@ -24,7 +24,7 @@ from ..language.values import (
 from .expressions import ExpressionEvaluator
 from .hints import not_called
 from .scopes import Binding, Escaped, Frame, Scope
-from .thread_return import EndingIf, refuse_one_way
+from .thread_return import EndingIf, EndingLoop, refuse_in, refuse_one_way
 from .tracer import describe
 
 if TYPE_CHECKING:
@@ -69,6 +69,14 @@ class Signal(Enum):
     END = auto()  # the running thread has ended, or what follows has been dealt with
 
 
+class OpenLoop(NamedTuple):
+    """A loop whose body is being traced."""
+
+    node: ast.For | ast.While
+    kind: str  # empty where it runs while tracing
+    depth: int  # frames around it
+
+
 class ControlFlow(ExpressionEvaluator):
     """The statements that hold other statements."""
 
@@ -80,9 +88,11 @@ class ControlFlow(ExpressionEvaluator):
         outside: Callable[[str], Value],
     ) -> None:
         super().__init__(source, tracer, scope, outside)
-        #: For each open loop: its statement, whether it runs in the kernel, and the number of
-        #: frames around it.
-        self._loops: list[tuple[ast.For | ast.While, bool, int]] = []
+        self._loops: list[OpenLoop] = []
+        #: Of the outermost loop in which threads may end: the variable that says so, and how often
+        #: it is set.
+        self._ended: Value = None
+        self._returns = 0
 
     @abstractmethod
     def block(self, body: Sequence[ast.stmt]) -> Signal | None:
@@ -116,18 +126,7 @@ class ControlFlow(ExpressionEvaluator):
         if isinstance(condition, bool):
             return self.block(node.body if condition else node.orelse)
         self.mark(node.test)
-        self.tracer.builder.begin_if(self.tracer.value(condition))
-        frame = self.enter_frame("the if", node, is_branch=True)
-        ways = [self.block(node.body)]
-        then = self.scope.restore()
-        self.scope.save()
-        if node.orelse:
-            self.mark(node)
-            self.tracer.builder.begin_else()
-            ways.append(self.block(node.orelse))
-        self.mark(node)
-        self.tracer.builder.end_if()
-        self.leave_frame(frame, [then])
+        ways = self._branch(node, condition, node.body, node.orelse)
         if ways == [Signal.END, Signal.END]:
             return Signal.END
         if Signal.END in ways and not isinstance(node, EndingIf):
@@ -135,6 +134,65 @@ class ControlFlow(ExpressionEvaluator):
         return None
 
     exec_EndingIf = exec_If
+
+    def _branch(
+        self,
+        node: ast.stmt,
+        condition: Value,
+        body: Sequence[ast.stmt],
+        other: Sequence[ast.stmt],
+    ) -> list[Signal | None]:
+        """A branch of the running kernel; how each of its ways ended."""
+        self.tracer.builder.begin_if(self.tracer.value(condition))
+        frame = self.enter_frame("the if", node, is_branch=True)
+        ways = [self.block(body)]
+        then = self.scope.restore()
+        self.scope.save()
+        if other:
+            self.mark(node)
+            self.tracer.builder.begin_else()
+            ways.append(self.block(other))
+        self.mark(node)
+        self.tracer.builder.end_if()
+        self.leave_frame(frame, [then])
+        return ways
+
+    def exec_EndingLoop(self, node: EndingLoop) -> Signal | None:
+        """The threads that end leave the loop, and then only the others go on."""
+        if self.tracer.launch is not None:
+            variable = self.tracer.builder.alloc_var("bool", False, "ended")
+            self._ended = self.tracer.buffer(variable, is_variable=True)
+        signal = None
+        if isinstance(node.loop, ast.While):
+            self.exec_While(node.loop)
+        else:
+            signal = self.exec_For(node.loop)
+        returns, self._returns = self._returns, 0
+        if not returns or not node.rest:
+            return signal or self.block(node.rest)
+        return self._branch(node, self._ended, [], node.rest)[-1]
+
+    def end_in_loop(self) -> Signal:
+        """T.thread_return in the innermost loop, which the threads leave."""
+        for loop in self._loops:
+            if loop.kind == "parallel":
+                refuse_in("T.Parallel")
+            if isinstance(loop.node, OpenFor):
+                refuse_in("a loop without 'for'")
+            if loop.kind == "grid":
+                refuse_in("a loop over several ranges")
+            if not loop.kind:
+                refuse_in("a loop that runs while compiling")
+        self.tracer.store(self._ended.element(), True)
+        self._returns += 1
+        return self._jump("break", Signal.BREAK)
+
+    def _leave_outer_loop(self, returns_before: int) -> None:
+        """Behind an inner loop in which threads may have ended."""
+        if self._returns > returns_before and self._loops:
+            self.tracer.builder.begin_if(self.tracer.value(self._ended))
+            self._jump("break", Signal.BREAK)
+            self.tracer.builder.end_if()
 
     def exec_While(self, node: ast.While) -> None:
         if isinstance(node.test, ast.Constant):
@@ -157,10 +215,12 @@ class ControlFlow(ExpressionEvaluator):
                 self.leave_frame(frame)
         if condition is False:  # as in Python, the body never runs: nobody looks at it
             return
-        self._loop_body(node, run_time=True)
+        returns = self._returns
+        self._loop_body(node, "while")
         self.mark(node)
         self.tracer.builder.end_while()
         self.leave_frame(frame)
+        self._leave_outer_loop(returns)
 
     def exec_For(self, node: ast.For) -> Signal | None:
         iterable = self._iterable(node.iter)
@@ -230,14 +290,16 @@ class ControlFlow(ExpressionEvaluator):
             is_one = len(variables) == 1 and not isinstance(node.target, (ast.Tuple, ast.List))
             if is_bound:
                 self.unpack(node.target, variables[0] if is_one else tuple(variables))
-            self._loop_body(node, run_time=True)
+            returns = self._returns
+            self._loop_body(node, loop.kind if len(loop.ranges) == 1 else "grid")
         finally:
             self.mark(node)
             loop.leave(self.tracer)
             self.leave_frame(frame, hidden=hidden)
+        self._leave_outer_loop(returns)
 
-    def _loop_body(self, node: ast.For | ast.While, run_time: bool) -> Signal | None:
-        self._loops.append((node, run_time, len(self.tracer.frames)))
+    def _loop_body(self, node: ast.For | ast.While, kind: str = "") -> Signal | None:
+        self._loops.append(OpenLoop(node, kind, len(self.tracer.frames)))
         try:
             return self.block(node.body)
         finally:
@@ -248,7 +310,7 @@ class ControlFlow(ExpressionEvaluator):
         for item in iterable:
             if not isinstance(node, OpenFor) or node.has_names:
                 self.unpack(node.target, item)
-            signal = self._loop_body(node, run_time=False)
+            signal = self._loop_body(node)
             if signal is Signal.BREAK:
                 break
             if signal in (Signal.STOP, Signal.RETURN, Signal.END):
@@ -262,17 +324,17 @@ class ControlFlow(ExpressionEvaluator):
         return self._jump("continue", Signal.CONTINUE)
 
     def _jump(self, word: str, signal: Signal) -> Signal:
-        loop, run_time, depth = self._loops[-1]
-        if isinstance(loop, OpenFor):
+        loop = self._loops[-1]
+        if isinstance(loop.node, OpenFor):
             raise LanguageError(
                 f"'{word}' is for the innermost loop, but that one, at line "
-                f"{self.place(loop).line}, stands without 'for'; write it with 'for'"
+                f"{self.place(loop.node).line}, stands without 'for'; write it with 'for'"
             )
-        if run_time:
+        if loop.kind:
             jump = "break_loop" if signal is Signal.BREAK else "continue_loop"
             getattr(self.tracer.builder, jump)()
             return Signal.STOP
-        if len(self.tracer.frames) > depth:
+        if len(self.tracer.frames) > loop.depth:
             raise unsupported(
                 f"'{word}' of a loop over a Python sequence under a condition of the running kernel"
             )

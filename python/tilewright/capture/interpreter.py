@@ -35,7 +35,7 @@ from .guarded import value_is_dropped
 from .imports import imported
 from .prescan import is_unsupported_construct
 from .scopes import Binding, Frame, Scope
-from .thread_return import is_end, refuse_misplaced, with_rest
+from .thread_return import is_end, refuse_in, refuse_misplaced, with_rest
 from .tracer import plain_text
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Interpreter(ControlFlow):
         opened: list[tuple[RunTimeContext, Frame]] = []
         signal: Signal | None = None
         for number, statement in enumerate(body):
-            ending = with_rest(statement, body[number + 1 :])
+            # In a loop the threads that end leave it.
+            ending = None if self._loops else with_rest(statement, body[number + 1 :])
             done = self.statement(ending or statement, opened)
             if isinstance(done, OpenFor):
                 done.body = list(body[number + 1 :])
@@ -109,6 +110,8 @@ class Interpreter(ControlFlow):
                 return None
             if self.tracer.has_ended:  # in a macro that the statement called
                 self.tracer.has_ended = False
+                if self._loops:
+                    refuse_in("a macro that a loop calls")
                 return Signal.END
             return signal  # type: ignore[no-any-return]
         except (PoisonUsed, LanguageError, CallFailed, CompileError, JITNoBuilderError) as error:
@@ -384,7 +387,7 @@ class Interpreter(ControlFlow):
             is_in_macro = bool(self.tracer.call_sites)
             self.mark(node)
             refuse_misplaced(node.value, self.source.node, is_in_macro and self._is_conditional())
-            return Signal.END
+            return self.end_in_loop() if self._loops else Signal.END
         return value if isinstance(value, RunTimeContext) else None
 
     def exec_Pass(self, node: ast.Pass) -> None:

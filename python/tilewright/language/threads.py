@@ -34,7 +34,7 @@ THREAD_ENDS = object()
 
 def thread_return() -> object:
     """The threads that come here do nothing more in their launch; others go on, and barriers wait
-    for those alone. It stands in the launch itself or in branches of it, not in a loop."""
+    for those alone. It stands in the launch itself, or in branches and loops of it."""
     refuse_outside("T.thread_return")
     return THREAD_ENDS
 
