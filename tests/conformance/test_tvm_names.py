@@ -41,6 +41,48 @@ def test_names_of_tvm(agree, floats):
     agree(kernel, [a, np.zeros(8, np.float32)], {1: expected})
 
 
+def test_variables_with_values(agree, floats):
+    """TVM's T.let: in a block, up to the end of one, and in an expression; the inner one counts."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8):
+            i = T.int32()
+            x = T.float32()
+            for k in T.serial(2):
+                T.LetStmt(k * 2, var=i)
+                with T.let(x, A[i] + 1):
+                    B[i] = x * x
+                    with T.let(x, A[i + 1]):
+                        B[i + 1] = x
+                    B[i] = B[i] + x
+            for k in T.Parallel(4):
+                B[k + 4] = T.let(x, A[k + 4] * 2, x * x + T.let(i, k, T.cast(i, "float32")))
+
+    a = floats(8)
+    x = a.astype(np.float64)
+    first = (x[:4:2] + 1) ** 2 + x[:4:2] + 1
+    expected = np.concatenate(
+        [np.stack([first, x[1:4:2]], 1).ravel(), (2 * x[4:]) ** 2 + np.arange(4)]
+    )
+    agree(kernel, [a, np.zeros(8, np.float32)], {1: expected.astype(np.float32)})
+
+
+def test_variables_without_values():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8):
+            x = T.float32()
+            with T.let(x, 1.0):
+                A[0] = x
+            A[1] = x
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(kernel)
+    message = "'x' has no value here; give it one by 'with T.let(x, value):'"
+    assert [d.message for d in caught.value.errors] == [message]
+
+
 def test_variables(agree, floats):
     """Of TVM's class are symbols and values that only the kernel knows."""
     from tilewright import tir

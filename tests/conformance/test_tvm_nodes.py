@@ -197,7 +197,8 @@ WRONG = {
     ),
     "LetStmt": (
         lambda A: T.LetStmt(A[0], var=A[1]),
-        "var of T.LetStmt is not supported; write x = T.LetStmt(value)",
+        "T.let takes a value, or a variable, as of v = T.int32(), and its value: x = T.let(1), "
+        "with T.let(v, 1):",
     ),
     "Let": (lambda A: T.Let, "T.Let is not supported yet; bind a name before the expression"),
     "env_thread": (lambda A: T.env_thread, "T.env_thread is not supported yet; write tx ="),

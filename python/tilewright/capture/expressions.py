@@ -480,6 +480,8 @@ class ExpressionEvaluator(ABC):
             return POISON
         if getattr(function, "is_lazy_choice", False) and len(node.args) == 3 and not node.keywords:
             return self.choose(node, *node.args)
+        if getattr(function, "is_let", False) and len(node.args) == 3 and not node.keywords:
+            return self._let(function, *node.args)
         module = getattr(function, "__module__", None) or ""
         keeps_elements = module.startswith("tilewright.language")
         read = self.evaluate if keeps_elements else self.value
@@ -499,6 +501,17 @@ class ExpressionEvaluator(ABC):
         self.mark(node)
         self.tracer.pending_name = name
         return self._call(function, args, keywords, node)
+
+    def _let(self, let: Value, variable: ast.expr, value: ast.expr, body: ast.expr) -> Value:
+        """`T.let(v, value, body)`: the body is computed where the variable has the value."""
+        given = let(self.evaluate(variable), self.value(value))
+        if isinstance(given, Poison):
+            return given
+        given.enter(self.tracer)
+        try:
+            return self.tracer.expression(self.value(body))
+        finally:
+            given.leave(self.tracer)
 
     def _arguments_only(self, node: ast.Call) -> None:
         """Evaluates the arguments of an unknown function, for the errors in them."""

@@ -116,6 +116,8 @@ class Tracer:
         #: Messages of such values: each comes once, however often the value is used.
         self._of_outer_values: set[str] = set()
         self._symbols: dict[str, Traced] = {}
+        #: What T.let has given to variables, by their identities.
+        self.lets: dict[int, Traced] = {}
         #: While a tree of symbols is lowered: what its parts became.
         self._lowered: dict[int, Any] | None = None
         self._outer: Tracer | None = None
@@ -297,8 +299,13 @@ class Tracer:
         return known
 
     def symbol(self, symbol: Symbol) -> Traced:
-        known = self._symbols.get(symbol.name)
+        known = self.lets.get(id(symbol), self._symbols.get(symbol.name))
         if known is None:
+            if "float" in symbol.symbol_dtype:
+                raise LanguageError(
+                    f"{symbol.name!r} has no value here; give it one by "
+                    f"'with T.let({symbol.name}, value):'"
+                )
             known = Traced(self.builder.symbol(symbol.name, symbol.symbol_dtype), self)
             self._symbols[symbol.name] = known
         return known

@@ -143,13 +143,14 @@ class Dtype(str):
 
 
 def _symbol(dtype: Dtype) -> Any:
-    """`n = T.int32()`: TVM's way to name an extent, for T.match_buffer."""
+    """`n = T.int32()`: TVM's way to name an extent, for T.match_buffer, or what T.let gives a
+    value."""
     from ..capture.tracer import current_or_none
     from .values import LanguageError, Symbol
 
     tracer = current_or_none()
     name = None if tracer is None else tracer.take_name("")
-    if dtype not in ("int32", "int64") or not name:
+    if not name or dtype.lanes > 1:
         raise LanguageError(
             f"T.{dtype!s}() has no value; write T.{dtype!s}(0), or n = T.dynamic('n') for an "
             "integer that is bound from the shapes of the arguments",

@@ -8,7 +8,7 @@ from .frames import RunTimeContext
 from .math_ops import cast
 from .memory import alloc_buffer
 from .thread_reductions import CommReducer
-from .values import unsupported
+from .values import LanguageError, Poison, PoisonUsed, Symbol, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,47 @@ def bind(value: Any, *options: Any) -> Any:
     return current().expression(value)
 
 
-let = bind
+class Let(RunTimeContext):
+    """A variable, as of `v = T.int32()`, has a value."""
+
+    kind = "the let"
+
+    def __init__(self, variable: Symbol, value: Any) -> None:
+        super().__init__()
+        self.variable = variable
+        self.value = value
+        self.outer: Any = None
+
+    def enter(self, tracer: Tracer) -> None:
+        self.outer = tracer.lets.get(id(self.variable))
+        value = cast(self.value, self.variable.symbol_dtype)
+        if isinstance(value, Poison):
+            raise PoisonUsed
+        tracer.lets[id(self.variable)] = value
+
+    def leave(self, tracer: Tracer) -> None:
+        tracer.lets.pop(id(self.variable))
+        if self.outer is not None:
+            tracer.lets[id(self.variable)] = self.outer
+
+
+@guarded_by_poison
+def let(*operands: Any) -> Any:
+    """The value, computed here: `x = T.let(value)`. In TVM's form, `with T.let(v, value):`, the
+    variable `v`, as of `v = T.int32()`, has the value in the block, or, without `with`, to the end
+    of the block that it stands in; in `T.let(v, value, body)` in an expression."""
+    if len(operands) == 1:
+        return bind(operands[0])
+    if len(operands) not in (2, 3) or not isinstance(operands[0], Symbol):
+        raise LanguageError(
+            "T.let takes a value, or a variable, as of v = T.int32(), and its value: x = T.let(1), "
+            "with T.let(v, 1):"
+        )
+    return Let(operands[0], operands[1])
+
+
+#: Of three arguments, the last is evaluated where the variable has its value.
+let.is_let = True  # type: ignore[attr-defined]
 
 
 @guarded_by_poison

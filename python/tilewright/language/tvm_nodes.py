@@ -11,7 +11,7 @@ from .loops import thread_binding
 from .math_ops import cast
 from .memory import alloc_buffer
 from .threads import activemask, shfl_down, shfl_sync, shfl_up, sync_threads, sync_warp
-from .tvm_forms import attr
+from .tvm_forms import attr, let
 from .values import BufferRef, Expr, LanguageError, subscript
 from .vectors import Vector, store_at
 
@@ -204,9 +204,9 @@ def tvm_storage_sync(scope: str = "shared") -> None:
 
 @guarded_by_poison
 def LetStmt(value: Any, type_annotation: object = None, *, var: object = None) -> Any:
-    """The value, computed here: `x = T.LetStmt(value)`."""
+    """The value, computed here: `x = T.LetStmt(value)`. With `var`, as `T.let(var, value)`."""
     if var is not None:
-        raise LanguageError("var of T.LetStmt is not supported; write x = T.LetStmt(value)")
+        return let(var, value)
     return cast(value, type_annotation) if type_annotation else current().expression(value)
 
 
