@@ -100,6 +100,8 @@ std::optional<ArgumentChecker> ArgumentChecker::make(const Manifest& manifest, s
                            equation.dim);
   });
   uint64_t known = 0;
+  for (auto [symbol, param] : manifest.scalarSymbols)
+    known |= uint64_t(1) << symbol;
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t i = 0; i < rest.size();) {
@@ -285,12 +287,32 @@ bool ArgumentChecker::solveOne(const Equation& equation, int64_t given, std::spa
   return true;
 }
 
-bool ArgumentChecker::solve(std::span<const TensorView> views, std::span<int64_t> symbols,
-                            std::string& error) const {
+bool ArgumentChecker::takeScalars(std::span<const uint64_t> slots, std::span<int64_t> symbols,
+                                  uint64_t& known, std::string& error) const {
+  for (auto [symbol, param] : spec.scalarSymbols) {
+    const ElementType& type = *spec.params[size_t(param)].type;
+    const int unused = 64 - int(type.bits);
+    const uint64_t bits = slots[slotOf(size_t(param))] << unused;
+    const int64_t value = type.code == DlUInt ? int64_t(bits >> unused) : int64_t(bits) >> unused;
+    if (value < 0 || value > largestSymbol) {
+      error = subject(size_t(param)) + "is an extent, which must be 0 to " +
+              std::to_string(largestSymbol) + ", but it is " + std::to_string(value);
+      return false;
+    }
+    symbols[size_t(symbol)] = value;
+    known |= uint64_t(1) << symbol;
+  }
+  return true;
+}
+
+bool ArgumentChecker::solve(std::span<const TensorView> views, std::span<const uint64_t> slots,
+                            std::span<int64_t> symbols, std::string& error) const {
   if (symbols.empty())
     return true;
   const uint64_t all = symbols.size() == 64 ? ~uint64_t(0) : (uint64_t(1) << symbols.size()) - 1;
   uint64_t known = 0;
+  if (!takeScalars(slots, symbols, known, error))
+    return false;
   // One pass does, unless an absent tensor forces another order. The stride of a dim of one element is arbitrary: it gives
   // a symbol only where nothing else does, and is multiplied by an index of 0 then.
   for (bool takesArbitrary : {false, true})

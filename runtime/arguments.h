@@ -50,8 +50,9 @@ public:
   bool checkAbsence(size_t param, std::string& error) const;
   /// For a tensor that is given for an address.
   bool checkPointer(size_t param, const TensorView& view, std::string& error) const;
-  bool solve(std::span<const TensorView> views, std::span<int64_t> symbols,
-             std::string& error) const;
+  /// `slots` hold the values of the scalars.
+  bool solve(std::span<const TensorView> views, std::span<const uint64_t> slots,
+             std::span<int64_t> symbols, std::string& error) const;
   bool checkShape(size_t param, const TensorView& view, std::span<const int64_t> symbols,
                   std::string& error) const;
 
@@ -88,6 +89,9 @@ private:
   int64_t givenValue(const Equation& equation, const TensorView& view) const;
   /// Whether only shapes and strides of tensors that aren't there hold a symbol: it stays 0.
   bool isNeedless(size_t symbol, std::span<const TensorView> views) const;
+  /// The symbols that scalars give.
+  bool takeScalars(std::span<const uint64_t> slots, std::span<int64_t> symbols, uint64_t& known,
+                   std::string& error) const;
   bool solveOne(const Equation& equation, int64_t given, std::span<int64_t> symbols,
                 uint64_t& known, std::string& error) const;
   bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,

@@ -220,6 +220,25 @@ std::vector<LaunchSpec> readLaunches(Reader& reader, const Json& root) {
   return launches;
 }
 
+/// Pairs of a symbol's number and that of an integer parameter.
+void readScalarSymbols(Reader& reader, const Json& root, Manifest& manifest) {
+  if (!root.contains("scalar_symbols"))
+    return;
+  for (const Json& entry : reader.list(root, "scalar_symbols")) {
+    const bool isPair = entry.is_array() && entry.size() == 2 && entry[0].is_number_unsigned() &&
+                        entry[0].get<uint64_t>() < manifest.symbols.size() &&
+                        entry[1].is_number_unsigned() &&
+                        entry[1].get<uint64_t>() < manifest.params.size();
+    const Param* param = isPair ? &manifest.params[entry[1].get<size_t>()] : nullptr;
+    const bool isInteger = param && !param->isTensor && param->type &&
+                           (param->type->code == DlInt || param->type->code == DlUInt);
+    if (isInteger)
+      manifest.scalarSymbols.emplace_back(entry[0].get<int32_t>(), entry[1].get<int32_t>());
+    else
+      reader.fail("scalar_symbols", "must hold pairs of a symbol and an integer parameter");
+  }
+}
+
 } // namespace
 
 std::optional<Manifest> Manifest::parse(std::string_view json, std::string& error) {
@@ -266,6 +285,7 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
     else
       reader.fail("params", "must hold objects");
   }
+  readScalarSymbols(reader, root, manifest);
   for (const Json& entry : reader.list(root, "asserts")) {
     if (!entry.is_object()) {
       reader.fail("asserts", "must hold objects");

@@ -77,6 +77,8 @@ struct Manifest {
   std::string cpu;
   std::vector<Param> params;
   std::vector<std::string> symbols;
+  std::vector<std::pair<int32_t, int32_t>>
+      scalarSymbols;                  // numbers of symbols, and of the scalars that give them
   std::vector<int32_t> unreadSymbols; // numbers of those that only shapes and strides hold
   int64_t scratchBytes = 0;
   int64_t workspaceBytes = 0;          // of global memory, per call

@@ -143,6 +143,11 @@ TEST(Manifest, SaysWhatIsWrong) {
         errorAfter("\"out_idx\"", "\"unread_symbols\": [" + std::string(wrong) + "], \"out_idx\""),
         "manifest: 'unread_symbols' must hold numbers of symbols")
         << wrong;
+  for (const char* wrong : {"1", "[0]", "[2, 1]", "[0, 0]", "[0, 2]", "[-1, 1]", "[0.5, 1]"})
+    EXPECT_EQ(
+        errorAfter("\"out_idx\"", "\"scalar_symbols\": [" + std::string(wrong) + "], \"out_idx\""),
+        "manifest: 'scalar_symbols' must hold pairs of a symbol and an integer parameter")
+        << wrong;
   EXPECT_EQ(errorAfter("\"workspace_bytes\": 0", "\"cores_per_block\": 3"),
             "manifest: 'cores_per_block' must be an integer from 1 to 2");
   EXPECT_EQ(errorAfter("{\"kind\": \"scalar\", \"name\": \"s\", \"dtype\": \"int32\"}", "4"),

@@ -143,7 +143,7 @@ bool LoadedKernel::run(std::span<const Argument> arguments, std::string& error) 
   }
   std::span<int64_t> symbols(reinterpret_cast<int64_t*>(slots.data() + manifest.params.size()),
                              manifest.symbols.size());
-  if (!checker.solve(views, symbols, error))
+  if (!checker.solve(views, slots, symbols, error))
     return false;
   for (size_t i = 0; i < arguments.size(); ++i)
     if (manifest.params[i].isTensor && !checker.checkShape(i, views[i], symbols, error))

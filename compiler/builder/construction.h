@@ -7,6 +7,8 @@
 #include "compiler/ir/tile.h"
 #include "tilewright/builder.h"
 
+#include "llvm/ADT/MapVector.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"
@@ -216,6 +218,8 @@ public:
   std::deque<BufferRecord> buffers;
   std::vector<mlir::NamedAttrList> argumentAttributes; // tensors and scalars
   std::vector<std::string> symbolNames;
+  /// Of the scalars that extents hold: by the argument's number, the symbol's.
+  llvm::MapVector<size_t, size_t> symbolOfScalar;
   struct Shape {
     size_t argument;
     std::vector<mlir::AffineExpr> dims, strides;

@@ -56,11 +56,41 @@ bool KernelBuilder::hasErrors() const {
 
 namespace {
 
+/// Adds an argument of the function after those of its kind: tensors and scalars, then symbols.
+mlir::Value addArgument(builder::Construction& state, mlir::Type type, bool isSymbol) {
+  mlir::Block& entry = state.function.getBody().front();
+  size_t position = state.argumentAttributes.size() + (isSymbol ? state.symbolNames.size() : 0);
+  return entry.insertArgument(unsigned(position), type, state.location());
+}
+
+/// What stands for the scalar argument of a number until an extent holds it: then a symbol of its own does.
+constexpr unsigned kFirstScalar = 1U << 24;
+
+mlir::AffineExpr withSymbolsOfScalars(builder::Construction& state, mlir::AffineExpr expression) {
+  llvm::DenseMap<mlir::AffineExpr, mlir::AffineExpr> symbols;
+  expression.walk([&](mlir::AffineExpr part) {
+    auto symbol = mlir::dyn_cast<mlir::AffineSymbolExpr>(part);
+    if (!symbol || symbol.getPosition() < kFirstScalar)
+      return;
+    const size_t argument = symbol.getPosition() - kFirstScalar;
+    auto [found, isNew] = state.symbolOfScalar.insert({argument, state.symbolNames.size()});
+    if (isNew) {
+      addArgument(state, state.ir.getIndexType(), true);
+      state.symbolNames.push_back(
+          mlir::cast<mlir::StringAttr>(state.argumentAttributes[argument].get(tile::kNameAttr))
+              .str());
+    }
+    symbols[part] = state.ir.getAffineSymbolExpr(unsigned(found->second));
+  });
+  return symbols.empty() ? expression : expression.replace(symbols);
+}
+
 /// The affine form of a dim, or null where it has none.
 mlir::AffineExpr affineOf(builder::Construction& state, const Index& dim) {
   if (const auto* known = std::get_if<int64_t>(&dim))
     return state.ir.getAffineConstantExpr(*known);
-  return state.record(std::get<Value>(dim)).affine;
+  mlir::AffineExpr affine = state.record(std::get<Value>(dim)).affine;
+  return affine ? withSymbolsOfScalars(state, affine) : affine;
 }
 
 /// Checks one list of a tensor's dims or strides; false after an error.
@@ -78,7 +108,7 @@ bool resolveDims(builder::Construction& state, std::string_view tensor, std::str
       state.error(name + " is " + std::to_string(*known) + ", but it cannot be negative");
       return false;
     }
-    mlir::AffineExpr expression = affineOf(state, *dim);
+    mlir::AffineExpr expression = affineOf(state, known ? *dim : given[number]);
     if (!expression) {
       state.error(
           name +
@@ -97,13 +127,6 @@ bool requireOutsideOfLaunch(builder::Construction& state, std::string_view what)
   state.stateError(std::string(what) + " must stand before T.Kernel",
                    {{state.launchPlace, "T.Kernel is here"}});
   return false;
-}
-
-/// Adds an argument of the function after those of its kind: tensors and scalars, then symbols.
-mlir::Value addArgument(builder::Construction& state, mlir::Type type, bool isSymbol) {
-  mlir::Block& entry = state.function.getBody().front();
-  size_t position = state.argumentAttributes.size() + (isSymbol ? state.symbolNames.size() : 0);
-  return entry.insertArgument(unsigned(position), type, state.location());
 }
 
 } // namespace
@@ -181,9 +204,12 @@ Value KernelBuilder::scalar(std::string_view name, Dtype dtype) {
   attributes.set(tile::kNameAttr, state->ir.getStringAttr(name));
   attributes.set(tile::kDtypeAttr,
                  mlir::TypeAttr::get(builder::elementType(dtype, state->context.get())));
+  const size_t number = state->argumentAttributes.size();
   state->argumentAttributes.push_back(std::move(attributes));
   Value value = state->add(argument, dtype, false, name);
   state->record(value).frame = 0;
+  if (dtype.isInteger() && dtype.bits() >= 32) // extents are computed in 64 bits: nothing wraps
+    state->record(value).affine = state->ir.getAffineSymbolExpr(kFirstScalar + unsigned(number));
   return value;
 }
 
@@ -360,10 +386,16 @@ void completeSignature(builder::Construction& state) {
   llvm::SmallVector<mlir::DictionaryAttr> all;
   for (auto& attributes : state.argumentAttributes)
     all.push_back(attributes.getDictionary(context));
+  const size_t firstSymbol = all.size();
   for (const std::string& symbol : state.symbolNames)
     all.push_back(mlir::DictionaryAttr::get(
         context, mlir::NamedAttribute(mlir::StringAttr::get(context, tile::kSymbolAttr),
                                       mlir::StringAttr::get(context, symbol))));
+  for (auto [argument, symbol] : state.symbolOfScalar) {
+    mlir::NamedAttrList attributes(all[firstSymbol + symbol]);
+    attributes.set(tile::kScalarAttr, state.argumentAttributes[argument].get(tile::kNameAttr));
+    all[firstSymbol + symbol] = attributes.getDictionary(context);
+  }
   state.function.setFunctionType(mlir::FunctionType::get(context, entry.getArgumentTypes(), {}));
   state.function.setAllArgAttrs(all);
 }

@@ -139,6 +139,19 @@ TEST_F(KernelBuilderTest, ShapesAreSumsAndProductsOfSymbols) {
   EXPECT_THAT(finishedText(), HasSubstr("affine_map<()[s0] -> (s0 * 2 + 1, s0)>"));
 }
 
+TEST_F(KernelBuilderTest, ExtentsMayHoldScalars) {
+  Value rows = line().scalar("rows", dt("int32"));
+  Value M = line().symbol("M", dt("int32"));
+  Value more = line().binary("add", rows, b.constant(int64_t{1}));
+  tensor("A", {more, M}, "float32");
+  tensor("B", {rows}, "float32");
+  launch();
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("affine_map<()[s0, s1] -> (s1 + 1, s0)>"));
+  EXPECT_THAT(text, HasSubstr("affine_map<()[s0, s1] -> (s1)>"));
+  EXPECT_THAT(text, HasSubstr("index {tile.scalar = \"rows\", tile.symbol = \"rows\"}"));
+}
+
 TEST_F(KernelBuilderTest, RefusesOtherShapes) {
   Value M = line().symbol("M", dt("int32")), N = line().symbol("N", dt("int32"));
   tensor("A", {line().binary("floordiv", M, N)});

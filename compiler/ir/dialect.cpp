@@ -288,6 +288,18 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation* op, unsigned, uns
                              << type;
     return success();
   }
+  if (name == kScalarAttr) {
+    auto scalar = dyn_cast<StringAttr>(attribute.getValue());
+    if (!scalar || !function.getArgAttr(number, kSymbolAttr))
+      return op->emitError() << name << " of argument " << number
+                             << " is a string on a symbol, which it gives a name of a scalar";
+    for (unsigned other = 0; other < function.getNumArguments(); ++other)
+      if (function.getArgAttr(other, kNameAttr) == scalar &&
+          isa<IntegerType>(function.getArgumentTypes()[other]))
+        return success();
+    return op->emitError() << name << " of argument " << number << " names no integer: '"
+                           << scalar.getValue() << "'";
+  }
   if (name == kDtypeAttr || name == kPointeeAttr) {
     if (!isa<TypeAttr>(attribute.getValue()))
       return op->emitError() << name << " of argument " << number << " is not a type";

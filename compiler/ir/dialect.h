@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral kNameAttr =
     "tile.name"; // string, on every tensor and scalar argument
 inline constexpr llvm::StringLiteral kSymbolAttr =
     "tile.symbol"; // string, on index arguments after the others
+inline constexpr llvm::StringLiteral kScalarAttr =
+    "tile.scalar"; // string, on symbols that a scalar argument gives: its name
 inline constexpr llvm::StringLiteral kDtypeAttr =
     "tile.dtype"; // type as the user wrote it, on scalar arguments
 inline constexpr llvm::StringLiteral kPointeeAttr =

@@ -129,6 +129,8 @@ SmallVector<KernelArgument> kernelArguments(func::FuncOp kernel) {
     if (auto symbol = kernel.getArgAttrOfType<StringAttr>(number, kSymbolAttr)) {
       argument.kind = KernelArgument::Symbol;
       argument.name = symbol.str();
+      if (auto scalar = kernel.getArgAttrOfType<StringAttr>(number, kScalarAttr))
+        argument.scalar = scalar.str();
     } else {
       if (auto name = kernel.getArgAttrOfType<StringAttr>(number, kNameAttr))
         argument.name = name.str();

@@ -31,6 +31,8 @@ struct KernelArgument {
   bool used = true;
   /// A tensor that the kernel writes, as far as its ops tell.
   bool written = false;
+  /// Of a symbol that a scalar argument gives: the name of that.
+  std::string scalar;
   /// Of a scalar that is an address: the type of the elements there, if it was said.
   mlir::Type pointee;
 };

@@ -245,8 +245,13 @@ bool waitsForBlocks(Operation* launch) {
 
 std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, int64_t scratchBytes,
                          int64_t workspaceBytes, int64_t coresPerBlock, bool usesTiles) {
-  json::Array parameters, symbols, unread;
+  json::Array parameters, symbols, unread, given;
+  llvm::StringMap<int64_t> numbers;
   for (const KernelArgument& argument : kernelArguments(kernel)) {
+    if (argument.kind != KernelArgument::Symbol)
+      numbers[argument.name] = int64_t(parameters.size());
+    if (!argument.scalar.empty())
+      given.push_back(json::Array{int64_t(symbols.size()), numbers.lookup(argument.scalar)});
     if (argument.kind == KernelArgument::Symbol && !argument.used)
       unread.push_back(int64_t(symbols.size()));
     if (argument.kind == KernelArgument::Symbol)
@@ -268,6 +273,8 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"asserts", assertsToJson(kernel)}};
   if (usesTiles)
     manifest["tiles"] = true;
+  if (!given.empty())
+    manifest["scalar_symbols"] = std::move(given);
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << json::Value(std::move(manifest));

@@ -89,6 +89,14 @@ func.func private @f(f32 {tile.name = 1})
 // expected-error@+1 {{argument 0 is a symbol, so its type is index, not 'i32'}}
 func.func private @f(i32 {tile.symbol = "n"})
 // -----
+// expected-error@+1 {{tile.scalar of argument 0 is a string on a symbol, which it gives a name of a scalar}}
+func.func private @f(i32 {tile.name = "n", tile.scalar = "n"})
+// -----
+// expected-error@+1 {{tile.scalar of argument 1 names no integer: 'm'}}
+func.func private @f(i32 {tile.name = "n"}, index {tile.symbol = "m", tile.scalar = "m"})
+// -----
+func.func private @f(i32 {tile.name = "n"}, index {tile.symbol = "n", tile.scalar = "n"})
+// -----
 // expected-error@+1 {{tile.dtype of argument 0 is not a type}}
 func.func private @f(i32 {tile.dtype = "uint32"})
 // -----

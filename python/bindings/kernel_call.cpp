@@ -92,7 +92,8 @@ public:
     }
     auto* symbols = reinterpret_cast<int64_t*>(slots.data() + spec.params.size());
     symbolValues = {symbols, spec.symbols.size()};
-    if (!checker.solve({views.data(), spec.params.size()}, symbolValues, error))
+    if (!checker.solve({views.data(), spec.params.size()}, {slots.data(), checker.slotCount()},
+                       symbolValues, error))
       return fail(PyExc_ValueError);
     for (size_t i = 0; i < spec.params.size(); ++i)
       if (spec.params[i].isTensor && !checker.checkShape(i, views[i], symbolValues, error))

@@ -381,9 +381,8 @@ class EagerCall:
             value = interpreter.run(source.node.body)
             self._report_consequences(interpreter)
             outputs = self._outputs(tracer, value)
-            names = [*self.declared, *(f"output{n}" for n in range(len(outputs)))]
-            numbers = [len(self.declared) + n for n in outputs]
-            return finish(tracer, source, names, numbers)
+            numbers = [len(self.declared) + tracer.signature.numbers[n] for n in outputs]
+            return finish(tracer, source, list(self.declared), numbers)
 
     def _declare_in(self, interpreter: Interpreter, name: str) -> None:
         value: Value = self.values[name]

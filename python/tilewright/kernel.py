@@ -339,14 +339,16 @@ WORKSPACE = "tw_workspace"
 
 
 def _with_workspaces(manifest: str, out_idx: list[int] | None) -> list[int] | None:
-    """`out_idx`, which counts the kernel's own parameters, and the workspaces behind these."""
+    """`out_idx`, which counts the kernel's own parameters, and the workspaces behind these; of an
+    eager kernel, whose manifest has its outputs, workspaces may stand between them."""
     if f'"{WORKSPACE}' not in manifest:
         return out_idx
     import json
 
-    params = json.loads(manifest)["params"]
+    described = json.loads(manifest)
+    params = described["params"]
     added = [n for n, each in enumerate(params) if each["name"].startswith(WORKSPACE)]
-    given = list(out_idx or [])
+    given = list(out_idx or described.get("out_idx") or [])
     own = [number - len(added) if number < 0 else number for number in given]
     kept = len(out_idx.results) if isinstance(out_idx, Outputs) else len(own)
     return Outputs(own[:kept], [*own[kept:], *added])

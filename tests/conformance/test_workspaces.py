@@ -90,21 +90,54 @@ def test_what_cannot_be_a_workspace():
         assert [d.message[: len(message)] for d in caught.value.errors] == [message]
 
 
-def test_a_workspace_of_an_eager_kernel():
-    @tilewright.jit
-    def kernel(A):
-        M = T.dynamic("m")
-        A: T.Tensor[[M], T.float32]
-        own = T.alloc_global((M,), "float32")
-        B = T.empty([M], T.float32)
-        with T.Kernel(1, threads=16):
-            own[0] = A[0]
-            B[0] = own[0]
-        return B
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_extents_of_scalars(random, target):
+    """An eager kernel's outputs and workspaces, of a scalar and of a symbol, in any order."""
 
-    message = (
-        "a workspace whose extents calls say is not supported in an eager kernel; let them be "
-        "T.const, or write the kernel as T.prim_func"
-    )
-    with pytest.raises(tilewright.UnsupportedError, match=message):
-        kernel(np.zeros(4, np.float32))
+    @tilewright.jit(target=target)
+    def shifted(A, m: T.int32):
+        n = T.dynamic("n")
+        A: T.Tensor[[n], T.float32]
+        B = T.empty([m + 1], T.float32)
+        own = T.alloc_global((m * 2, n), "float32")
+        C = T.empty([n], T.float32)
+        with T.Kernel(m, threads=16) as row:
+            for j in T.Parallel(n):
+                own[row * 2, j] = A[j] + row
+        with T.Kernel(1, threads=16):
+            for i in T.serial(m):
+                B[i] = own[i * 2, 0]
+            B[m] = -1.0
+            for j in T.Parallel(n):
+                C[j] = own[m * 2 - 2, j]
+        return C, B
+
+    for n, m in ((10, 4), (7, 1), (10, 5)):
+        a = random.standard_normal(n).astype(np.float32)
+        c, b = shifted(a, m)
+        np.testing.assert_allclose(c, a + (m - 1), rtol=1e-6)
+        np.testing.assert_allclose(b, np.append(a[0] + np.arange(m), -1), rtol=1e-6)
+    with pytest.raises(
+        ValueError, match="argument 1 'm' is an extent, which must be 0 to .* is -1"
+    ):
+        shifted(a, -1)
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_tensors_of_a_scalars_size(random, target):
+    """Their shapes are checked by it."""
+
+    @T.prim_func
+    def kernel(n: T.int32, a: T.handle, b: T.handle):
+        A = T.match_buffer(a, (n, 2), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        with T.Kernel(1, threads=16):
+            for i in T.Parallel(n):
+                B[i] = A[i, 0] - A[i, 1]
+
+    run = tilewright.compile(kernel, target=target)
+    a, b = random.standard_normal((6, 2)).astype(np.float32), np.zeros(6, np.float32)
+    run(6, a, b)
+    np.testing.assert_allclose(b, a[:, 0] - a[:, 1], rtol=1e-6)
+    with pytest.raises(ValueError, match=r"argument 1 'a' .*where n = 5"):
+        run(5, a, b)

@@ -47,7 +47,7 @@ bool isOnlyRead(Value tensor) {
 /// Type and name of a parameter of the C function.
 std::string parameterOf(func::FuncOp kernel, const KernelArgument& argument) {
   if (argument.kind == KernelArgument::Symbol)
-    return "int64_t " + cParameterName(argument.name);
+    return "int64_t " + cParameterName(argument.name + (argument.scalar.empty() ? "" : "_extent"));
   if (argument.kind == KernelArgument::Scalar)
     return cType(argument.element) + " " + cParameterName(argument.name);
   const bool isInput = isOnlyRead(kernel.getArgument(argument.number));

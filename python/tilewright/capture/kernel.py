@@ -90,6 +90,8 @@ class Signature:
         self.tracer = tracer
         self.constants = constants
         self.outputs: list[BufferRef] = []
+        #: Where they are among the parameters that calls make, which workspaces are, too.
+        self.numbers: list[int] = []
 
     def constant(self, name: str) -> int:
         if name not in self.constants:
@@ -104,6 +106,8 @@ class Signature:
         made = tracer.made(partial(tracer.builder.tensor, name), shape, dtype)
         if isinstance(made, BufferRef):
             self.outputs.append(made)
+            self.numbers.append(len(tracer.made_parameters))
+            tracer.made_parameters.append(f"output{len(self.numbers) - 1}")
         return made
 
 
@@ -212,7 +216,7 @@ def finish(
     of_libm = {f: call for f, call in tracer.of_libm.items() if not defines(tracer.sources, f)}
     references = of_libm | tracer.references
     warnings = [d for d in diagnostics if d.kind == "warning"]
-    parameters = [*names, *tracer.workspaces]
+    parameters = [*names, *tracer.made_parameters]
     return CapturedKernel(name, module, parameters, outputs, references, warnings)
 
 

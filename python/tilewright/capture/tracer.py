@@ -103,8 +103,9 @@ class Tracer:
         self.references: dict[str, Any] = {}
         #: Functions of libm that are called by name, if the kernel has no own ones of these names.
         self.of_libm: dict[str, Any] = {}
-        #: Parameters that calls make and drop (T.alloc_global of extents that they say).
-        self.workspaces: list[str] = []
+        #: Parameters that calls make: the outputs of an eager kernel, and workspaces, which they
+        #: drop (T.alloc_global of extents that calls say).
+        self.made_parameters: list[str] = []
         #: What must hold when the next launch begins: conditions, texts and places of asserts.
         self.promises: list[tuple[Any, str, Place]] = []
         #: Texts of T.import_source.

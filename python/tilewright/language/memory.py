@@ -72,13 +72,8 @@ def _workspace(extents: list[Any], dtype: Any) -> Any:
     from ..kernel import WORKSPACE
 
     tracer = current()
-    if tracer.signature is not None:
-        raise unsupported(
-            "a workspace whose extents calls say is not supported in an eager kernel; let them be "
-            "T.const, or write the kernel as T.prim_func"
-        )
-    name = f"{WORKSPACE}{len(tracer.workspaces)}_{tracer.take_name('global')}"
-    tracer.workspaces.append(name)
+    name = f"{WORKSPACE}{len(tracer.made_parameters)}_{tracer.take_name('global')}"
+    tracer.made_parameters.append(name)
     return tracer.made(partial(tracer.builder.tensor, name), extents, to_dtype(dtype))
 
 
