@@ -52,6 +52,47 @@ def test_every_pattern_rounds_to_nearest(columns):
     same_bits(y, (x.float() * 1.01171875).bfloat16())
 
 
+NAN_BITS = [0x7F800001, 0xFF800001, 0x7FBFFFFF, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF, 0xFFFF8000]
+EDGES = [0x7F7FFFFF, 0x7F7F8000, 0x7F7F7FFF, 0x7F800000, 0xFF800000, 0x80000000, 0x00007FFF]
+
+
+@pytest.mark.parametrize("factor", ["a number of the row", "1.0", "none"])
+@pytest.mark.parametrize("columns", [4096, 48])
+def test_every_float_that_is_not_a_number_stays_so(cpus, factor, columns):
+    """Signalling NaNs, and those that rounding would carry beyond, from float32; beside ties."""
+    rows = 4
+    dice = np.random.default_rng(7)
+    bits = dice.integers(0, 1 << 32, (rows, columns), dtype=np.uint32)
+    bits[:, : len(NAN_BITS)] = NAN_BITS
+    bits[:, 16 : 16 + len(EDGES)] = EDGES
+    bits[:, 24:48:2] = bits[:, 24:48:2] & 0xFFFF0000 | 0x8000
+    x = torch.from_numpy(bits.view(np.float32))
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((rows, columns), "float32"),
+        F: T.Tensor((rows,), "float32"),
+        Y: T.Tensor((rows, columns), "bfloat16"),
+    ):
+        with T.Kernel(rows, threads=32) as row:
+            x = T.alloc_fragment((1, columns), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            T.reduce_sum(x, total, dim=1)
+            for i, j in T.Parallel(1, columns):
+                if factor == "none":
+                    Y[row + i, j] = x[i, j]
+                elif factor == "1.0":
+                    Y[row + i, j] = x[i, j] * 1.0
+                else:
+                    Y[row + i, j] = x[i, j] * F[row]
+
+    for cpu in cpus:
+        y = torch.zeros(rows, columns, dtype=torch.bfloat16)
+        tilewright.compile(kernel, cpu=cpu)(x, torch.ones(rows), y)
+        same_bits(y, x.bfloat16())
+
+
 def test_fast_math_takes_subnormal_numbers_for_zero_at_most():
     """Fast math may flush what is below 2^-126, as on GPUs; all else rounds as ever."""
     x = patterns(16, 4096)

@@ -4,7 +4,9 @@
 #include "compiler/ir/dialect.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/IR/BuiltinTypes.h>
+#include <mlir/IR/Matchers.h>
 #include <mlir/IR/TypeUtilities.h>
 
 namespace tilewright::cpu {
@@ -122,11 +124,34 @@ Value roundToOdd(ImplicitLocOpBuilder& builder, Value value) {
   return b.toFloat(b.select(inexact, odd, bits));
 }
 
-Value bfloatFromFloat32(const Bits& b, Value value, Type element) {
+/// Whether a NaN among these numbers is a quiet one: the machine's arithmetic makes no others. (With a constant, LLVM might
+/// leave out the operation.)
+bool hasQuietNans(Value value) {
+  for (auto part = value.getDefiningOp<vector::ShuffleOp>(); part;
+       part = value.getDefiningOp<vector::ShuffleOp>()) {
+    if (part.getV1() != part.getV2())
+      return false;
+    value = part.getV1();
+  }
+  Operation* op = value.getDefiningOp();
+  return isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op) &&
+         llvm::none_of(op->getOperands(), [](Value operand) {
+           if (auto spread = operand.getDefiningOp<vector::BroadcastOp>())
+             operand = spread.getSource();
+           return matchPattern(operand, m_Constant());
+         });
+}
+
+/// The upper half is the bfloat16.
+Value roundedInUpperHalf(const Bits& b, Value value) {
   Value bits = b.toBits(value, 32);
   Value isNan = arith::CmpFOp::create(b.builder, arith::CmpFPredicate::UNO, value, value);
-  Value quiet = b.either(bits, b.constant(0x400000));
-  Value upper = b.right(b.select(isNan, quiet, biased(b, bits, 16)), 16);
+  Value nan = hasQuietNans(value) ? bits : b.either(bits, b.constant(0x400000));
+  return b.select(isNan, nan, biased(b, bits, 16));
+}
+
+Value bfloatFromFloat32(const Bits& b, Value value, Type element) {
+  Value upper = b.right(roundedInUpperHalf(b, value), 16);
   return arith::BitcastOp::create(b.builder, b.type(element), b.narrow(upper, 16));
 }
 
@@ -270,6 +295,13 @@ Value roundToSmall(ImplicitLocOpBuilder& builder, Value value, Type element) {
   if (isa<Float8E8M0FNUType>(element))
     return exponentFromFloat32(b, value, element);
   return smallFromFloat32(b, value, element, *smallFormat(element));
+}
+
+Value roundToBfloatPairs(ImplicitLocOpBuilder& builder, Value even, Value odd) {
+  Bits b(builder, even);
+  Value low = b.right(roundedInUpperHalf(b, even), 16);
+  Value high = b.both(roundedInUpperHalf(b, odd), b.constant(0xffff0000));
+  return b.either(low, high);
 }
 
 } // namespace tilewright::cpu

@@ -57,4 +57,9 @@ mlir::Value extendToFloat32(mlir::ImplicitLocOpBuilder& builder, mlir::Value val
 mlir::Value roundToSmall(mlir::ImplicitLocOpBuilder& builder, mlir::Value value,
                          mlir::Type element);
 
+/// Vectors of float32, rounded to bfloat16 as above: 32-bit words with those of `even` in the lower half, those of
+/// `odd` in the upper one.
+mlir::Value roundToBfloatPairs(mlir::ImplicitLocOpBuilder& builder, mlir::Value even,
+                               mlir::Value odd);
+
 } // namespace tilewright::cpu

@@ -84,6 +84,8 @@ public:
       return false;
     if (!VectorNest::fits([&](Operation* op) { return mayAccess(op); }))
       return false;
+    if (isForReductionOnly())
+      unstored = stored;
     return stored != nullptr;
   }
 
@@ -101,7 +103,8 @@ public:
   /// Whether what is stored may lie apart: it is reduced here, and all others load it by pairs, which they gain by.
   void keepApart() {
     const int64_t lanes = lanesOfRow();
-    if (isByColumns() || isForReductionOnly() || !goesByPairs(lanes))
+    const std::optional<int64_t> gain = gainByPairs(lanes);
+    if (isByColumns() || isForReductionOnly() || !gain)
       return;
     SmallVector<Operation*> accesses = {stored};
     llvm::SmallSetVector<tile::ParallelOp, 4> readers;
@@ -119,7 +122,7 @@ public:
     }
     for (Operation* access : accesses)
       access->setAttr(kApartAttr, Builder(access).getI64IntegerAttr(lanes));
-    if (!gainsApart(readers.getArrayRef()))
+    if (!gainsApart(*gain, readers.getArrayRef()))
       for (Operation* access : accesses)
         access->removeAttr(kApartAttr);
   }
@@ -149,9 +152,10 @@ private:
     return other.isByColumns() && other.fits();
   }
 
-  /// Whether all readers can go by pairs, and what they lose by it is less than the two shuffles of the store.
-  bool gainsApart(ArrayRef<tile::ParallelOp> readers) {
-    int64_t gain = 2;
+  /// Whether all readers can go by pairs, and gain so together with the nest, which gains `gain` and the shuffles of its
+  /// store.
+  bool gainsApart(int64_t gain, ArrayRef<tile::ParallelOp> readers) {
+    gain += shufflesOfFloats();
     for (tile::ParallelOp reader : readers) {
       if (sumsColumns(reader))
         return false;

@@ -4,7 +4,7 @@
 ///   tile.copy %X[%b, 0] [1, 4096] : bf16, global to %x : !tile.buffer<1x4096xf32, fragment>
 ///   tile.reduce max %x dim 1 into %largest
 ///   tile.parallel (%i, %j) in [1, 4096] { %v = tile.load %x[%i, %j] ... tile.store %e, %x[%i, %j] }
-/// becomes, on AVX-512
+/// becomes, on x86-64
 ///   tile.copy ... {cpu.in_place}        // only says what is read, so that FetchNextBlock fetches the next one
 ///   tile.parallel (%i, %j) in [1, 4096] { %w = tile.load %X[%b, %j] ... tile.store %w, %row[%i, %j] }
 ///   tile.reduce max %row dim 1 into %largest      // FuseReductions makes one loop of both, and stores nothing
@@ -216,7 +216,7 @@ struct ReadInPlace : MachinePass<ReadInPlace> {
   }
 
   void runOnOperation() override {
-    if (!machine.isX86 || machine.vectorBits != 512)
+    if (!machine.isX86 || machine.vectorBits < 256)
       return;
     for (auto launch : getOperation().getOps<tile::LaunchOp>())
       for (auto copy : llvm::to_vector(launch.getBodyBlock()->getOps<tile::CopyOp>())) {

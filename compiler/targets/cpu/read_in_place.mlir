@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-read-in-place --split-input-file | FileCheck %s
-// RUN: tilewright-opt %s --cpu-read-in-place=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
+// RUN: tilewright-opt %s --cpu-read-in-place=cpu=avx2 --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --cpu-read-in-place=cpu=neon --split-input-file | FileCheck %s --check-prefix=NEON
 
 // What reads the row before the nest that fills it anew, that nest with it, reads the tensor; the copy is a note.
-// AVX2-NOT: in_place
+// NEON-NOT: in_place
 // CHECK-LABEL: func.func @rows
 // CHECK: tile.launch (%[[B:.*]]) in
 // CHECK: %[[X:.*]] = tile.alloc "x"

@@ -81,7 +81,8 @@ bool isApart(tile::ParallelOp nest) {
 
 VectorNest::VectorNest(tile::ParallelOp nest, const Machine& machine)
     : nest(nest), lanes(machine.vectorBits / 32),
-      hasPairs(machine.isX86 && machine.vectorBits == 512) {}
+      hasPairs(machine.isX86 && machine.vectorBits >= 256),
+      hasWideVectors(machine.vectorBits == 512) {}
 
 bool VectorNest::fits(llvm::function_ref<bool(Operation*)> mayAccess) {
   moving.insert(nest.getInductionVars().back());
@@ -170,8 +171,9 @@ int64_t VectorNest::lanesOfRow() {
 std::optional<int64_t> VectorNest::gainByPairs(int64_t count) const {
   if (!hasPairs || count % (2 * lanes) != 0)
     return std::nullopt;
-  // In vector operations: elements in order cost two shuffles for each access of float32, and one for each store of
-  // bfloat16; widening in order costs three more for each load.
+  // In vector operations: on AVX-512 elements in order cost two shuffles for each access of float32, and one for each
+  // store of bfloat16; widening in order costs three more for each load. AVX2 shuffles within halves of a vector, twice
+  // as often, and stores words of two elements as they are; in order it packs, shuffles and shifts once more.
   int64_t gain = 0;
   for (Operation& op : nest->getRegion(0).front().without_terminator()) {
     if (!isFineForPairs(&op))
@@ -180,9 +182,10 @@ std::optional<int64_t> VectorNest::gainByPairs(int64_t count) const {
       if (apart.getInt() != count)
         return std::nullopt;
     } else if (auto load = dyn_cast<tile::LoadOp>(op); load && isMoving(load.getResult()))
-      gain += load.getResult().getType().isBF16() ? 3 : -2;
-    else if (auto store = dyn_cast<tile::StoreOp>(op))
-      gain -= elementOf(store.getBuffer()).isBF16() ? 1 : 2;
+      gain += load.getResult().getType().isBF16() ? 3 : -shufflesOfFloats();
+    else if (auto store = dyn_cast<tile::StoreOp>(op); store && store != unstored)
+      gain -=
+          elementOf(store.getBuffer()).isBF16() ? (hasWideVectors ? 1 : -2) : shufflesOfFloats();
   }
   return gain;
 }
@@ -241,12 +244,14 @@ Value VectorBody::load(ImplicitLocOpBuilder& builder, tile::LoadOp op, ValueRang
 /// All lanes rounded to bfloat16, in the elements' order, as bits.
 Value VectorBody::toBfloat(ImplicitLocOpBuilder& builder, Value value) const {
   const auto bits = VectorType::get({lanes}, builder.getI16Type());
-  if (!roundsNatively) {
-    if (byPairs)
-      value = inTurns(builder, value);
+  if (!roundsNatively && byPairs)
+    return vector::BitCastOp::create(
+        builder, bits,
+        roundToBfloatPairs(builder, part(builder, value, 0, lanes / 2),
+                           part(builder, value, lanes / 2, lanes / 2)));
+  if (!roundsNatively)
     return arith::BitcastOp::create(builder, bits,
                                     roundToSmall(builder, value, builder.getBF16Type()));
-  }
   // One instruction rounds two vectors.
   const int64_t width = nest.lanes;
   auto two = VectorType::get({2 * width}, builder.getBF16Type());

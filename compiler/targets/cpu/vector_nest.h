@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Nests whose bodies become vectors of our own, where LLVM's vectoriser would not find them or finds worse ones.
 ///
-/// Rows of bfloat16 go by pairs on AVX-512. 32 elements are one vector of 32-bit words, of which one shift makes the
-/// even elements in float32, and one mask the odd ones:
+/// Rows of bfloat16 go by pairs on x86-64. On AVX-512 32 elements are one vector of 32-bit words, of which one shift
+/// makes the even elements in float32, and one mask the odd ones:
 ///
 ///   %w = llvm.load ... : vector<16xi32>
 ///   %even = arith.shli %w, 16      %odd = arith.andi %w, 0xffff0000
@@ -44,6 +44,11 @@ public:
   /// The most lanes that divide a row, four vectors at best.
   int64_t lanesOfRow();
 
+  /// What it takes to part two vectors of float32, or to join them.
+  int64_t shufflesOfFloats() const {
+    return hasWideVectors ? 2 : 4;
+  }
+
   int64_t columns() {
     return nest.getStaticExtents().back();
   }
@@ -55,6 +60,8 @@ public:
   tile::ParallelOp nest;
   /// Of a vector of float32.
   int64_t lanes;
+  /// A store that won't be made, if any: what it is given is only reduced.
+  tile::StoreOp unstored;
 
 private:
   bool take(mlir::Operation* op, llvm::function_ref<bool(mlir::Operation*)> mayAccess);
@@ -63,6 +70,8 @@ private:
   bool isFineForPairs(mlir::Operation* op) const;
 
   bool hasPairs;
+  /// AVX-512.
+  bool hasWideVectors;
   /// Values that differ along a row.
   llvm::DenseSet<mlir::Value> moving;
 };
