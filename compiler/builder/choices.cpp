@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/builder/choices.h"
 
+#include "compiler/ir/index_ranges.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -33,7 +35,7 @@ bool mayDivideByZero(mlir::Operation& op) {
 }
 
 /// Whether an op may run although its value isn't wanted. Loads of global buffers are guarded
-/// anyway.
+/// anyway, and shifts get another distance.
 bool isSafe(mlir::Operation& op) {
   if (mayDivideByZero(op))
     return false;
@@ -53,21 +55,62 @@ bool isSafe(mlir::Block& block) {
   return llvm::all_of(block.without_terminator(), [](mlir::Operation& op) { return isSafe(op); });
 }
 
+/// Whether an op shifts by what may be no distance of its type. `ranges` are those outside of the choice.
+bool mayShiftTooFar(mlir::Operation& op, IndexRanges& ranges) {
+  namespace arith = mlir::arith;
+  if (!mlir::isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
+    return false;
+  const mlir::Type type = op.getOperand(1).getType();
+  const int64_t width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  return !ranges.rangeOf(op.getOperand(1)).isWithin(0, width - 1);
+}
+
+/// Where a side isn't wanted its shifts are by 0, as the distance need not be one there: no branch is needed, and
+/// where it is wanted a distance too far is still told.
+void guardShifts(Construction& state, mlir::scf::IfOp op, IndexRanges& ranges) {
+  for (mlir::Block* block : {op.thenBlock(), op.elseBlock()})
+    for (mlir::Operation& each : *block) {
+      if (!mayShiftTooFar(each, ranges))
+        continue;
+      state.ir.setInsertionPoint(&each);
+      const mlir::Value distance = each.getOperand(1);
+      mlir::Value wanted = distance,
+                  other = state.constantIr(Constant::ofInteger(0), distance.getType());
+      if (block == op.elseBlock())
+        std::swap(wanted, other);
+      each.setOperand(1, mlir::arith::SelectOp::create(state.ir, each.getLoc(), op.getCondition(),
+                                                       wanted, other));
+    }
+}
+
+/// `condition ? whenTrue : whenFalse` with both computed. The `and` and `or` of conditions are what all rules and targets
+/// look for.
+mlir::Value select(Construction& state, mlir::Location loc, mlir::Value condition,
+                   mlir::Value whenTrue, mlir::Value whenFalse) {
+  if (whenTrue.getType().isInteger(1) && mlir::getConstantIntValue(whenFalse) == 0)
+    return state.ir.createOrFold<mlir::arith::AndIOp>(loc, condition, whenTrue);
+  if (whenTrue.getType().isInteger(1) && mlir::getConstantIntValue(whenTrue).value_or(0) != 0)
+    return state.ir.createOrFold<mlir::arith::OrIOp>(loc, condition, whenFalse);
+  return state.ir.createOrFold<mlir::arith::SelectOp>(loc, condition, whenTrue, whenFalse);
+}
+
 } // namespace
 
 mlir::Value finishChoice(Construction& state, mlir::scf::IfOp op, mlir::Value whenTrue,
                          mlir::Value whenFalse) {
   mlir::Location loc = op.getLoc();
-  state.ir.setInsertionPointAfter(op);
   if (isSafe(*op.thenBlock()) && isSafe(*op.elseBlock())) {
+    IndexRanges ranges = rangesIn(op->getParentRegion());
+    guardShifts(state, op, ranges);
+    state.ir.setInsertionPointAfter(op);
     for (mlir::Block* block : {op.thenBlock(), op.elseBlock()})
       op->getBlock()->getOperations().splice(op->getIterator(), block->getOperations(),
                                              block->begin(), block->getTerminator()->getIterator());
-    mlir::Value chosen =
-        state.ir.createOrFold<mlir::arith::SelectOp>(loc, op.getCondition(), whenTrue, whenFalse);
+    mlir::Value chosen = select(state, loc, op.getCondition(), whenTrue, whenFalse);
     op.erase();
     return chosen;
   }
+  state.ir.setInsertionPointAfter(op);
   auto result = mlir::scf::IfOp::create(state.ir, loc, whenTrue.getType(), op.getCondition(),
                                         /*withElseRegion=*/true);
   result.getThenRegion().takeBody(op.getThenRegion());

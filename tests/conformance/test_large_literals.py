@@ -80,3 +80,11 @@ def test_literals_beyond_int64_beside_other_integers():
         "cast one side" in text
     )
     assert "the integer 17293822569102704641 does not fit the dtype int64 of 'B'" in text
+
+
+def test_divisions_of_large_numbers_of_python():
+    for a in (10**17 + 1, -(10**17) - 1, 7, -7, 0):
+        for b in (10, -10, 3):
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            assert T.truncdiv(a, b) == quotient
+            assert T.truncmod(a, b) == a - b * quotient

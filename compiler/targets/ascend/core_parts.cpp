@@ -192,15 +192,6 @@ void addAccesses(SmallVector<TileAccess>& all, Operation* op, Value tile) {
     all.push_back({op, true, true, {}});
 }
 
-/// Whether a number follows from vid by arithmetic alone.
-bool isMadeOfVid(Value number) {
-  Operation* op = number.getDefiningOp();
-  if (!npu::differsByVid(number) || (op && isa<VectorIdOp>(op)))
-    return true;
-  return op && isPure(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), isMadeOfVid);
-}
-
 /// A number as the vector core has it whose vid `known` says.
 Value ofCore(OpBuilder& builder, Value number, Value vid, IRMapping& known) {
   Operation* op = number.getDefiningOp();
@@ -262,6 +253,14 @@ std::optional<int64_t> onlyCoreIn(Operation* branch, Operation* op) {
       only = core;
   }
   return only;
+}
+
+bool isMadeOfVid(Value number) {
+  if (!npu::differsByVid(number))
+    return true;
+  Operation* op = number.getDefiningOp();
+  return op && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), isMadeOfVid);
 }
 
 bool mustBeOfVectors(Operation* op) {

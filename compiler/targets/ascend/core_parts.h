@@ -14,6 +14,9 @@ bool mayRunOn(int64_t core, mlir::Operation* op);
 /// The vector core of a block that runs an operation whenever the block comes to a branch around it, if one alone does.
 std::optional<int64_t> onlyCoreIn(mlir::Operation* branch, mlir::Operation* op);
 
+/// Whether a number follows from vid by arithmetic alone, or not at all: it can be computed again for another vid.
+bool isMadeOfVid(mlir::Value number);
+
 /// Whether vector cores do this copy or atomic add of a gemm's tile, because vid, or what only they know, says
 /// whether or where. Others are the cube core's, or follow the tile.
 bool mustBeOfVectors(mlir::Operation* op);

@@ -3,6 +3,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/block_cores.h"
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/loop_exits.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -49,15 +50,6 @@ bool isReachedAlike(Operation* op, ScopeOp scope) {
                                               : WalkResult::advance();
                                  })
                                  .wasInterrupted();
-}
-
-/// Whether a value can be computed again for another vid: of numbers alone.
-bool isMadeOfVid(Value value) {
-  if (!npu::differsByVid(value))
-    return true;
-  Operation* op = value.getDefiningOp();
-  return op && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::all_of(op->getOperands(), isMadeOfVid);
 }
 
 /// What a nest takes from outside that may be another number on the second vector core.

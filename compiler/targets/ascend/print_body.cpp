@@ -16,7 +16,6 @@ namespace tilewright::ascend {
 
 using namespace mlir;
 using tile::BufferType;
-using tile::MemorySpace;
 
 /// What the kernel calls a value. An op that was made of several takes its name to all of them: only
 /// the last, which no other of them reads, keeps it.

@@ -292,25 +292,25 @@ class ExpressionEvaluator(ABC):
         return bool(value)
 
     def eval_Compare(self, node: ast.Compare) -> Value:
-        left = self.evaluate(node.left)
-        result: Value = True
-        for op, right_node in zip(node.ops, node.comparators, strict=True):
-            right = self.evaluate(right_node)
-            self.mark(node)
-            if has_poison((left, right)):
-                return POISON
-            _refuse_whole_buffers(op, left, right)
-            step = _COMPARE[type(op)](left, right)
-            if isinstance(step, Expr) and isinstance(result, Expr):
-                result = self.tracer.binary("logical_and", result, step)
-            elif isinstance(step, Expr) or not isinstance(result, Expr):
-                result = step
-            elif not step:
-                return False
-            if not isinstance(result, Expr) and not result:
-                return result
-            left = right
-        return result
+        return self._comparisons(node, self.evaluate(node.left), 0)
+
+    def _comparisons(self, node: ast.Compare, left: Value, at: int) -> Value:
+        """Operand `at - 1`, which is `left`, with the next one, and so on while that holds."""
+        right = self.evaluate(node.comparators[at])
+        self.mark(node)
+        if has_poison((left, right)):
+            return POISON
+        _refuse_whole_buffers(node.ops[at], left, right)
+        step = _COMPARE[type(node.ops[at])](left, right)
+        if at + 1 == len(node.ops) or isinstance(step, Poison):
+            return step
+        known = self.truth(step)
+        if isinstance(known, bool):
+            return self._comparisons(node, right, at + 1) if known else step
+        following = node.comparators[at + 1 :]
+        return self._lazily(
+            node, True, known, following, lambda: self._comparisons(node, right, at + 1)
+        )
 
     def eval_BoolOp(self, node: ast.BoolOp) -> Value:
         return self._lazy_chain(node, node.values)
@@ -325,23 +325,34 @@ class ExpressionEvaluator(ABC):
         known = self.truth(first)
         if isinstance(known, bool):
             return self._lazy_chain(node, values[1:]) if known == is_and else first
-        rest_nodes = values[1:]
+        rest = values[1:]
+        return self._lazily(node, is_and, known, rest, lambda: self._lazy_chain(node, rest))
+
+    def _lazily(
+        self,
+        node: ast.expr,
+        is_and: bool,
+        first: Expr,
+        nodes: list[ast.expr],
+        compute: Callable[[], Value],
+    ) -> Value:
+        """`first and` (`or`) what `compute` makes of `nodes`, which `first` may leave out."""
 
         def rest() -> Value:
-            value = self._lazy_chain(node, rest_nodes)
+            value = compute()
             return value if isinstance(value, Poison) else self.truth(value)
 
-        if all(is_total(self, v) for v in rest_nodes):
+        if all(is_total(self, v) for v in nodes):
             right = rest()
             self.mark(node)
             if isinstance(right, Poison):
                 return POISON
             if isinstance(right, bool):
-                return known if right == is_and else right
-            return self.tracer.binary("logical_and" if is_and else "logical_or", known, right)
+                return first if right == is_and else right
+            return self.tracer.binary("logical_and" if is_and else "logical_or", first, right)
         if is_and:
-            return self.tracer.choose(known, rest, lambda: False)
-        return self.tracer.choose(known, lambda: True, rest)
+            return self.tracer.choose(first, rest, lambda: False)
+        return self.tracer.choose(first, lambda: True, rest)
 
     def eval_IfExp(self, node: ast.IfExp) -> Value:
         return self.choose(node, node.test, node.body, node.orelse)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .expressions import ExpressionEvaluator
 
 _PLAIN = (ast.Constant, ast.Attribute)
+#: Functions on integers that not all operands have a result of, by the names that they carry.
+_PARTIAL = frozenset(
+    ["align_up", "ceildiv", "floordiv", "floormod", "shl", "shr", "truncdiv", "truncmod"]
+)
 
 
 def is_total(evaluator: ExpressionEvaluator, node: ast.expr) -> bool:
@@ -45,6 +49,9 @@ def _is_total_operator(evaluator: ExpressionEvaluator, node: ast.BinOp) -> bool:
         divisor = _known(evaluator, node.right)
         if not isinstance(divisor, (int, float)) or divisor == 0:
             return False
+    if isinstance(node.op, (ast.LShift, ast.RShift)):
+        if not isinstance(_known(evaluator, node.right), int):
+            return False  # a distance beyond the width shifts by nothing that is defined
     return is_total(evaluator, node.left) and is_total(evaluator, node.right)
 
 
@@ -53,8 +60,10 @@ def _is_total_call(evaluator: ExpressionEvaluator, node: ast.Call) -> bool:
     is_math = getattr(function, "__module__", "") == "tilewright.language.math_ops"
     if not is_math and not isinstance(function, Dtype):
         return False
-    if getattr(function, "__name__", "") in ("floordiv", "floormod", "truncdiv", "truncmod"):
-        return False
+    if getattr(function, "__name__", "") in _PARTIAL:
+        number = _known(evaluator, node.args[1]) if len(node.args) == 2 else None
+        if not isinstance(number, int) or number <= 0:
+            return False
     return not node.keywords and all(is_total(evaluator, a) for a in node.args)
 
 

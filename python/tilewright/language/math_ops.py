@@ -136,13 +136,20 @@ def _binary(op: str, plain: Callable[[Any, Any], Any] | None) -> Callable[[Any, 
     return function
 
 
+def _truncated(a: Any, b: Any) -> Any:
+    """a / b without its fraction, exact for integers of any size."""
+    if isinstance(a, float) or isinstance(b, float):
+        return int(a / b)
+    return a // b if (a < 0) == (b < 0) else -(-a // b)
+
+
 max = _binary("max", builtins.max)
 min = _binary("min", builtins.min)
 pow = _binary("pow", builtins.pow)
 floordiv = _binary("floordiv", lambda a, b: a // b)
 floormod = _binary("floormod", lambda a, b: a % b)
-truncdiv = _binary("truncdiv", lambda a, b: int(a / b) if b else a // b)
-truncmod = _binary("truncmod", lambda a, b: a - b * int(a / b))
+truncdiv = _binary("truncdiv", _truncated)
+truncmod = _binary("truncmod", lambda a, b: a - b * _truncated(a, b))
 shift_left = _binary("shl", lambda a, b: a << b)
 shift_right = _binary("shr", lambda a, b: a >> b)
 bitwise_and = _binary("and", lambda a, b: a & b)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `and`, `or`, chained comparisons and choices leave out isn't computed: shifts too far, divisions by
+zero and indices beyond a tile do nothing there. Python says what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+N = 48
+TARGETS = ["cpu", "reference", "ascend"]
+
+
+@pytest.fixture(autouse=True)
+def _own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
+
+
+@T.macro
+def far_or(i, x, y, tile):
+    return i >= 32 or (x >> i) == 0
+
+
+@T.macro
+def far_and(i, x, y, tile):
+    return i < 32 and (x >> i) & 1 == 1
+
+
+@T.macro
+def far_left(i, x, y, tile):
+    return i - 8 < 0 or i - 8 >= 32 or (x << (i - 8)) == x
+
+
+@T.macro
+def far_function(i, x, y, tile):
+    return not (i < 32 and T.shift_right(x, i) != 0)
+
+
+@T.macro
+def ternary(i, x, y, tile):
+    return 1 if i >= 32 else (x >> i) & 1
+
+
+@T.macro
+def ternary_left(i, x, y, tile):
+    return x << (i - 4) if i - 4 >= 0 and i - 4 < 32 else i
+
+
+@T.macro
+def nested(i, x, y, tile):
+    return (x >> i if i < 16 else x >> (i - 16)) if i < 40 else x >> (i - 40)
+
+
+@T.macro
+def divided(i, x, y, tile):
+    return y == 0 or x // y > 3
+
+
+@T.macro
+def rest(i, x, y, tile):
+    return y != 0 and x % y == 1
+
+
+@T.macro
+def rounded_up(i, x, y, tile):
+    return y > 0 and T.ceildiv(x, y) % 2 == 0
+
+
+@T.macro
+def quotient(i, x, y, tile):
+    return x // y if y != 0 else -1
+
+
+@T.macro
+def chained(i, x, y, tile):
+    return 0 < y < x // y
+
+
+@T.macro
+def chained_shift(i, x, y, tile):
+    return -1 < i < 32 <= x >> i
+
+
+@T.macro
+def beyond_tile(i, x, y, tile):
+    return i < 32 and tile[i] > 7
+
+
+@T.macro
+def before_tile(i, x, y, tile):
+    return tile[31 - i] if i <= 31 else 0
+
+
+@T.macro
+def far_index(i, x, y, tile):
+    return i < 5 and tile[1 << i] > 7
+
+
+PYTHON: dict[str, Callable[..., Any]] = {
+    "far_or": lambda i, x, y, t: i >= 32 or (x >> i) == 0,
+    "far_and": lambda i, x, y, t: i < 32 and (x >> i) & 1 == 1,
+    "far_left": lambda i, x, y, t: i - 8 < 0 or i - 8 >= 32 or (x << (i - 8)) % 2**32 == x,
+    "far_function": lambda i, x, y, t: not (i < 32 and x >> i != 0),
+    "ternary": lambda i, x, y, t: 1 if i >= 32 else (x >> i) & 1,
+    "ternary_left": lambda i, x, y, t: x << (i - 4) if i - 4 >= 0 and i - 4 < 32 else i,
+    "nested": lambda i, x, y, t: x >> (i % 16 if i < 32 else i - 16 if i < 40 else i - 40),
+    "divided": lambda i, x, y, t: y == 0 or x // y > 3,
+    "rest": lambda i, x, y, t: y != 0 and x % y == 1,
+    "rounded_up": lambda i, x, y, t: y > 0 and -(-x // y) % 2 == 0,
+    "quotient": lambda i, x, y, t: x // y if y != 0 else -1,
+    "chained": lambda i, x, y, t: 0 < y < x // y,
+    "chained_shift": lambda i, x, y, t: -1 < i < 32 <= x >> i,
+    "beyond_tile": lambda i, x, y, t: i < 32 and t[i] > 7,
+    "before_tile": lambda i, x, y, t: t[31 - i] if i <= 31 else 0,
+    "far_index": lambda i, x, y, t: i < 5 and t[1 << i] > 7,
+}
+MACROS = {m: globals()[m] for m in PYTHON}
+
+
+def wrapped(value: int) -> int:
+    return (int(value) + 2**31) % 2**32 - 2**31
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("loop", [T.serial, T.Parallel], ids=["serial", "parallel"])
+@pytest.mark.parametrize("name", PYTHON)
+def test_what_is_left_out(name: str, loop: Any, target: str) -> None:
+    macro = MACROS[name]
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((N,), "int32"),
+        Y: T.Tensor((N,), "int32"),
+        S: T.Tensor((32,), "int32"),
+        Out: T.Tensor((N,), "int32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((32,), "int32")
+            T.copy(S, tile)
+            for i in loop(N):
+                x = X[i]
+                y = Y[i]
+                Out[i] = macro(i, x, y, tile)
+
+    random = np.random.default_rng(11)
+    x = random.integers(0, 2**31, N).astype(np.int32) >> random.integers(0, 31, N).astype(np.int32)
+    y = random.integers(-3, 4, N).astype(np.int32)
+    tile = random.integers(0, 16, 32).astype(np.int32)
+    out = np.full(N, 77, np.int32)
+    tilewright.compile(kernel, target=target)(x, y, tile, out)
+    rows = zip(range(N), x.tolist(), y.tolist(), strict=True)
+    expected = [wrapped(PYTHON[name](i, a, b, tile)) for i, a, b in rows]
+    np.testing.assert_array_equal(out, np.array(expected, np.int32))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_statements_and_loops(target: str) -> None:
+    @T.prim_func
+    def kernel(X: T.Tensor((N,), "uint32"), Out: T.Tensor((3, N), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, threads=32):
+            for i in T.serial(N):
+                x = X[0]
+                if i < 32 and (x >> T.cast(i, "uint32")) & 1 == 1:
+                    Out[0, i] = 1
+                else:
+                    Out[0, i] = 0
+                places = T.alloc_var("int32", init=0)
+                while places < 32 and (X[i] >> T.cast(places, "uint32")) != 0:
+                    places += 1
+                Out[1, i] = places
+                Out[2, i] = T.if_then_else(i < 32, T.cast(x << T.cast(i, "uint32"), "int32"), i)
+
+    x = (np.arange(1, N + 1, dtype=np.uint32) * 0x9E3779B1) >> (np.arange(N, dtype=np.uint32) % 32)
+    x[1] = 0xFFFFFFFF
+    out = np.full((3, N), 77, np.int32)
+    tilewright.compile(kernel, target=target)(x, out)
+    bits = [i < 32 and int(x[0]) >> i & 1 for i in range(N)]
+    places = [int(v).bit_length() for v in x]
+    left = [wrapped(int(x[0]) << i) if i < 32 else i for i in range(N)]
+    np.testing.assert_array_equal(out, np.array([bits, places, left], np.int32))
+
+
+def test_what_is_wanted_is_still_told() -> None:
+    @T.prim_func
+    def kernel(Out: T.Tensor((N,), "int32"), x: T.int32):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, threads=32):
+            for i in T.serial(N):
+                Out[i] = i >= 40 or (x >> i) == 0
+
+    with pytest.raises(tilewright.KernelError, match="shift of a 32-bit integer by 32"):
+        tilewright.compile(kernel, target="reference")(np.zeros(N, np.int32), 5)
