@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `and`, `or`, chained comparisons and choices leave out isn't computed: shifts too far, divisions by
-zero and indices beyond a tile do nothing there. Python says what is right."""
+"""What `and`, `or`, chained comparisons and choices leave out isn't computed: shifts too far,
+divisions by zero and indices beyond a tile do nothing there. Python says what is right."""
 
 from __future__ import annotations
 

@@ -49,9 +49,9 @@ def _is_total_operator(evaluator: ExpressionEvaluator, node: ast.BinOp) -> bool:
         divisor = _known(evaluator, node.right)
         if not isinstance(divisor, (int, float)) or divisor == 0:
             return False
-    if isinstance(node.op, (ast.LShift, ast.RShift)):
-        if not isinstance(_known(evaluator, node.right), int):
-            return False  # a distance beyond the width shifts by nothing that is defined
+    shifts = isinstance(node.op, (ast.LShift, ast.RShift))
+    if shifts and not isinstance(_known(evaluator, node.right), int):
+        return False  # perhaps beyond the width
     return is_total(evaluator, node.left) and is_total(evaluator, node.right)
 
 
