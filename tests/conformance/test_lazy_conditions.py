@@ -195,3 +195,40 @@ def test_what_is_wanted_is_still_told() -> None:
 
     with pytest.raises(tilewright.KernelError, match="shift of a 32-bit integer by 32"):
         tilewright.compile(kernel, target="reference")(np.zeros(N, np.int32), 5)
+
+
+@pytest.mark.parametrize("loop", [T.serial, T.Parallel], ids=["serial", "parallel"])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_shifts_too_far_on_the_cpu(dtype: str, loop: Any) -> None:
+    """All bits are shifted out, as on GPUs, and what depends on that is stored."""
+    width = int(dtype[-2:])
+    count = 2 * width
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((count,), dtype),
+        Y: T.Tensor((count,), dtype),
+        Out: T.Tensor((2, count), dtype),
+        Or: T.Tensor((2, count), "bool"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, threads=32):
+            for i in loop(count):
+                Out[0, i] = X[i] << Y[i]
+                Out[1, i] = X[i] >> Y[i]
+                Or[0, i] = T.Or(i >= width, (X[0] >> T.cast(i, dtype)) == 0)
+                Or[1, i] = T.And(i < width, (X[0] << T.cast(i, dtype)) != 0)
+
+    limits = np.iinfo(dtype)
+    x = np.random.default_rng(2).integers(limits.min, limits.max, count, dtype, endpoint=True)
+    distances = np.resize(np.array([0, 1, width - 1, width, width + 1, 97]), count)
+    out, either = np.full((2, count), 77, dtype), np.full((2, count), 2, np.uint8).view(np.bool_)
+    tilewright.compile(kernel)(x, distances.astype(dtype), out, either)
+    numbers = [(int(a), int(b)) for a, b in zip(x, distances, strict=True)]
+    left = [(a << b) % 2**width for a, b in numbers]
+    np.testing.assert_array_equal(out[0], np.array(left, f"uint{width}").astype(dtype))
+    np.testing.assert_array_equal(out[1], np.array([a >> b for a, b in numbers], dtype))
+    first = int(x[0])
+    shifted = [i >= width or first >> i == 0 for i in range(count)]
+    np.testing.assert_array_equal(either.view(np.uint8)[0], shifted)
+    kept = [i < width and (first << i) % 2**width != 0 for i in range(count)]
+    np.testing.assert_array_equal(either.view(np.uint8)[1], kept)

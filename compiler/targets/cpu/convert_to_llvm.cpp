@@ -5,10 +5,12 @@
 /// becomes
 ///   %s = llvm.fadd %a, %b : f32       %e = llvm.intr.exp(%s) : (f32) -> f32
 ///
-/// MLIR's own patterns do the work, in one conversion instead of six passes. Three things differ:
+/// MLIR's own patterns do the work, in one conversion instead of six passes. Four things differ:
 /// float to integer saturates (LLVM's plain instruction gives poison beyond the range), math
 /// functions without an LLVM intrinsic are calls of libm (log1p and expm1 too, which MLIR would
-/// make of log and exp), and a division by an integer 0 gives 0 instead of ending the process.
+/// make of log and exp), a division by an integer 0 gives 0 instead of ending the process, and a
+/// shift by the width or more shifts all bits out, as on GPUs (LLVM's plain one gives poison, by
+/// which stores vanish).
 #include "compiler/ir/dialect.h"
 #include "compiler/targets/cpu/passes.h"
 
@@ -48,6 +50,43 @@ template <typename From> struct SaturatingConversion : ConvertOpToLLVMPattern<Fr
   }
 };
 
+Value constantOf(OpBuilder& builder, Location loc, Type type, int64_t number) {
+  TypedAttr attribute = builder.getIntegerAttr(getElementTypeOrSelf(type), number);
+  if (auto shaped = dyn_cast<VectorType>(type))
+    attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
+  return LLVM::ConstantOp::create(builder, loc, type, attribute);
+}
+
+/// Shifts, total. LLVM drops what a distance that it knows doesn't need.
+template <typename From, typename To> struct TotalShift : ConvertOpToLLVMPattern<From> {
+  using ConvertOpToLLVMPattern<From>::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(From op, typename From::Adaptor adaptor,
+                                ConversionPatternRewriter& rewriter) const override {
+    const Location loc = op.getLoc();
+    Value number = adaptor.getLhs(), distance = adaptor.getRhs();
+    Type type = number.getType();
+    const unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+    APInt known;
+    if (matchPattern(op.getRhs(), m_ConstantInt(&known)) && known.ult(width)) {
+      rewriter.replaceOpWithNewOp<To>(op, number, distance);
+      return success();
+    }
+    Value most = constantOf(rewriter, loc, type, width - 1);
+    if (std::is_same_v<To, LLVM::AShrOp>) {
+      distance = LLVM::UMinOp::create(rewriter, loc, distance, most);
+      rewriter.replaceOpWithNewOp<To>(op, number, distance);
+      return success();
+    }
+    Value isDistance =
+        LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::ule, distance, most);
+    Value shifted = To::create(rewriter, loc, number, distance);
+    rewriter.replaceOpWithNewOp<LLVM::SelectOp>(op, isDistance, shifted,
+                                                constantOf(rewriter, loc, type, 0));
+    return success();
+  }
+};
+
 /// Division and remainder of integers, total: x / 0 and x % 0 are 0, the least number / -1 wraps.
 template <typename From, typename To, bool isSigned, bool isRemainder>
 struct TotalDivision : ConvertOpToLLVMPattern<From> {
@@ -63,12 +102,7 @@ struct TotalDivision : ConvertOpToLLVMPattern<From> {
       rewriter.replaceOpWithNewOp<To>(op, left, right);
       return success();
     }
-    auto constant = [&](int64_t number) -> Value {
-      TypedAttr attribute = builder.getIntegerAttr(getElementTypeOrSelf(type), number);
-      if (auto shaped = dyn_cast<VectorType>(type))
-        attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
-      return LLVM::ConstantOp::create(builder, type, attribute);
-    };
+    auto constant = [&](int64_t number) { return constantOf(builder, op.getLoc(), type, number); };
     Value zero = constant(0), one = constant(1);
     Value isZero = LLVM::ICmpOp::create(builder, LLVM::ICmpPredicate::eq, right, zero);
     Value unsafe = isZero;
@@ -126,6 +160,8 @@ struct ConvertToLlvm : PassWrapper<ConvertToLlvm, OperationPass<ModuleOp>> {
     cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
     const PatternBenefit first(10);
     patterns.add<SaturatingConversion<arith::FPToSIOp>, SaturatingConversion<arith::FPToUIOp>,
+                 TotalShift<arith::ShLIOp, LLVM::ShlOp>, TotalShift<arith::ShRUIOp, LLVM::LShrOp>,
+                 TotalShift<arith::ShRSIOp, LLVM::AShrOp>,
                  TotalDivision<arith::DivSIOp, LLVM::SDivOp, true, false>,
                  TotalDivision<arith::DivUIOp, LLVM::UDivOp, false, false>,
                  TotalDivision<arith::RemSIOp, LLVM::SRemOp, true, true>,

@@ -46,3 +46,20 @@ func.func @divides(%a: i32, %b: i32) -> (i32, i32) {
   %r = arith.divui %q, %c7 : i32
   return %q, %r : i32, i32
 }
+
+// A shift by the width or more shifts all bits out; one by a known distance is left alone.
+// CHECK-LABEL: llvm.func @shifts
+// CHECK: %[[IN:.*]] = llvm.icmp "ule" %arg1, %{{.*}} : i32
+// CHECK: %[[LEFT:.*]] = llvm.shl %arg0, %arg1 : i32
+// CHECK: %[[ALL:.*]] = llvm.select %[[IN]], %[[LEFT]], %{{.*}} : i1, i32
+// CHECK: %[[MOST:.*]] = llvm.intr.umin(%arg1, %{{.*}}) : (i32, i32) -> i32
+// CHECK: llvm.ashr %[[ALL]], %[[MOST]] : i32
+// CHECK-NOT: llvm.select
+// CHECK: llvm.lshr
+func.func @shifts(%a: i32, %b: i32) -> i32 {
+  %c7 = arith.constant 7 : i32
+  %l = arith.shli %a, %b : i32
+  %r = arith.shrsi %l, %b : i32
+  %u = arith.shrui %r, %c7 : i32
+  return %u : i32
+}
