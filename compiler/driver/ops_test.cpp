@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+// NOLINTBEGIN(performance-inefficient-string-concatenation): a kernel's text reads best as one sum.
 namespace tilewright {
 namespace {
 
@@ -88,6 +89,7 @@ protected:
       ADD_FAILURE() << diagnostic.message << "\n" << text;
     ASSERT_TRUE(kernel.isLoaded());
     std::vector<uint64_t> slots;
+    slots.reserve(tensors.size() + symbols.size());
     for (Tensor& tensor : tensors)
       slots.push_back(slotOf(tensor.bytes));
     for (int64_t symbol : symbols)
@@ -103,8 +105,9 @@ private:
     auto kernel = kernelFromText(text);
     ASSERT_NE(kernel, nullptr) << text;
     std::vector<interpreter::Argument> arguments;
+    arguments.reserve(tensors.size());
     for (Tensor& tensor : tensors)
-      arguments.push_back(
+      arguments.emplace_back(
           interpreter::TensorArgument{tensor.bytes.data(), tensor.shape, tensor.strides});
     auto function = *kernel->module().getOps<mlir::func::FuncOp>().begin();
     ASSERT_TRUE(succeeded(interpreter::interpret(function, arguments))) << text;
@@ -614,3 +617,4 @@ INSTANTIATE_TEST_SUITE_P(Levels, OpsTest, testing::Values("native", "avx2"),
 
 } // namespace
 } // namespace tilewright
+// NOLINTEND(performance-inefficient-string-concatenation)
