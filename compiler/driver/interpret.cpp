@@ -4,7 +4,9 @@
 #include "compiler/builder/built_kernel.h"
 #include "compiler/driver/convert_diagnostic.h"
 #include "compiler/interpreter/interpret.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/passes/passes.h"
+#include "compiler/targets/ascend/passes.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -29,10 +31,19 @@ static bool readSteps(interpreter::InterpretOptions& options) {
   return true;
 }
 
+/// Whether a kernel is written for an NPU.
+static bool isForNpu(mlir::ModuleOp module) {
+  return module
+      ->walk([](tile::LaunchOp launch) {
+        return launch.getNpu() ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed,
                const std::atomic<bool>* cancel, const HostFunction& call, bool reportsOutOfRange,
-               bool iterationsTakeTurns) {
+               bool iterationsTakeTurns, bool pairsCores) {
   const BuiltKernel& built = BuiltKernel::of(kernel);
   auto guard = built.lock();
   mlir::ModuleOp module = built.module();
@@ -64,6 +75,8 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   options.iterationsTakeTurns = iterationsTakeTurns;
   mlir::OwningOpRef<mlir::ModuleOp> synced = module.clone();
   mlir::PassManager passes(module.getContext());
+  if (pairsCores && isForNpu(module))
+    passes.addNestedPass<mlir::func::FuncOp>(ascend::createPairWorkspaces());
   passes.addNestedPass<mlir::func::FuncOp>(createRepeatAtomics(/*findsRaces=*/true));
   passes.addNestedPass<mlir::func::FuncOp>(createJoinBarriers());
   passes.addNestedPass<mlir::func::FuncOp>(createGroupThreads());

@@ -33,10 +33,12 @@ using HostFunction = std::function<bool(std::string_view name, const std::vector
 /// False after an error, which `diagnostics` receives with the kernel's place; they receive warnings, too. `printed` receives
 /// what T.print says (stdout if absent); setting `cancel` from another thread ends the run. With
 /// `reportsOutOfRange` an element outside of a tensor is an error, too (it reads as 0 else). With `iterationsTakeTurns` those
-/// of T.Parallel run in order, and may share elements.
+/// of T.Parallel run in order, and may share elements. With `pairsCores` what the cube and the vector cores of an NPU hand to each
+/// other comes before its use, as the Ascend target has it where it sets the flags between them (docs/ascend-sync.md).
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed = nullptr,
                const std::atomic<bool>* cancel = nullptr, const HostFunction& call = {},
-               bool reportsOutOfRange = false, bool iterationsTakeTurns = false);
+               bool reportsOutOfRange = false, bool iterationsTakeTurns = false,
+               bool pairsCores = false);
 
 } // namespace tilewright

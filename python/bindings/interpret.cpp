@@ -67,7 +67,7 @@ std::pair<std::string, std::vector<Diagnostic>>
 interpretKernel(const std::shared_ptr<KernelModule>& kernel,
                 const std::vector<BoundArgument>& arguments, const nb::dict& functions,
                 bool reportsOutOfRange, const std::vector<size_t>& results,
-                bool iterationsTakeTurns) {
+                bool iterationsTakeTurns, bool pairsCores) {
   std::vector<HostArgument> bound;
   bound.reserve(arguments.size());
   for (const BoundArgument& argument : arguments)
@@ -82,7 +82,7 @@ interpretKernel(const std::shared_ptr<KernelModule>& kernel,
         *kernel, bound, result.second, &result.first, &cancel,
         [&](std::string_view name, const std::vector<HostNumber>& given, HostNumber& made,
             std::string& problem) { return call(functions, name, given, made, problem); },
-        reportsOutOfRange, iterationsTakeTurns);
+        reportsOutOfRange, iterationsTakeTurns, pairsCores);
   });
   while (true) {
     {
@@ -106,7 +106,7 @@ void bindInterpret(nb::module_& module) {
   using nb::literals::operator""_a;
   module.def("interpret", &interpretKernel, "kernel"_a, "arguments"_a, "functions"_a = nb::dict(),
              "reports_out_of_range"_a = false, "results"_a = std::vector<size_t>(),
-             "iterations_take_turns"_a = false);
+             "iterations_take_turns"_a = false, "pairs_cores"_a = false);
 }
 
 } // namespace tilewright

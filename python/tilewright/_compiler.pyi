@@ -358,6 +358,7 @@ def interpret(
     reports_out_of_range: bool = ...,
     results: list[int] = ...,
     iterations_take_turns: bool = ...,
+    pairs_cores: bool = ...,
 ) -> tuple[str, list[Diagnostic]]:
     """Runs the kernel in the reference interpreter (docs/interpreter.md): what it printed, and what it found.
 
@@ -365,7 +366,8 @@ def interpret(
     one is an error with `reports_out_of_range`; else it reads as 0. `results` are the numbers of
     tensors that the caller gets: a warning tells what the kernel left unwritten of those that were
     made for the call. With `iterations_take_turns` the iterations of T.Parallel run in order, and may
-    share elements. Ctrl-C ends the run.
+    share elements. With `pairs_cores` what an NPU's cores hand to each other comes before its use.
+    Ctrl-C ends the run.
     """
 
 def unwritten_results(kernel: KernelModule, results: Sequence[int]) -> list[Diagnostic]:

@@ -23,6 +23,12 @@ def reports_out_of_range(options: Options) -> bool:
     return strict_indices() or bool(options.pass_configs.get("tl.disable_safe_memory_legalize"))
 
 
+def pairs_cores(options: Options) -> bool:
+    """Whether Ascend's compiler would set the flags between the cores (docs/ascend-sync.md)."""
+    keys = ("tl.ascend_auto_cv_combine", "tl.ascend_auto_cross_core_sync")
+    return all(options.pass_configs.get(key) for key in keys)
+
+
 def reference_kernel(
     captured: CapturedKernel,
     options: Options,
@@ -35,6 +41,7 @@ def reference_kernel(
     machine code."""
 
     is_strict = reports_out_of_range(options)
+    pairs = pairs_cores(options)
     takes_turns = bool(options.pass_configs.get("tl.disable_data_race_check"))
 
     def run(*arguments: Any) -> None:
@@ -45,6 +52,7 @@ def reference_kernel(
             is_strict,
             kernel.out_idx if tells_unwritten else [],
             takes_turns,
+            pairs,
         )
         sys.stdout.write(printed)
         diagnostics = [Diagnostic.from_native(d) for d in found]
