@@ -4,10 +4,18 @@
 import tilewright
 import tilewright.language as T
 
+FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
 
-@tilewright.jit(out_idx=[2], pass_configs={tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True})
+
 def swiglu(count: int, dtype: str, block: int = 2048):
-    """A, B and the result [count]; computed in float32."""
+    """A, B and the result [count]; computed in float32, of which a bfloat16 shows 8 bits."""
+    bits = {"tilewright.exp_bits": 13} if dtype == "bfloat16" else {}
+    factory = tilewright.jit(out_idx=[2], pass_configs={**FAST, **bits})(swiglu_of)
+    return factory(count, dtype, block)
+
+
+def swiglu_of(count: int, dtype: str, block: int):
+    """As above, with any exp."""
 
     @T.prim_func
     def swiglu_kernel(
