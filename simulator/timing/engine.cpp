@@ -18,14 +18,17 @@ std::string flagName(Pipe from, Pipe to, uint8_t id) {
 
 TimingEngine::TimingEngine(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
                            const chips::AscendTiming& timing, bool startsWarm)
-    : inputs(cores), startsWarm(startsWarm), chip(chip), timing(timing), memory(chip, timing),
+    : inputs(cores), startsWarm(startsWarm), timing(timing), memory(chip, timing),
       states(cores.size()) {
   report.chip = chip.name;
   report.clockMHz = chip.clockMHz;
+  report.cubeCores = size_t(chip.cubeCores);
+  report.vectorCores = size_t(chip.vectorCores);
   report.cores.resize(cores.size());
   size_t cubes = 0;
   for (uint32_t core = 0; core < cores.size(); ++core) {
     report.cores[core].name = cores[core].name;
+    report.cores[core].isCube = cores[core].isCube;
     blocks[cores[core].block].cores.push_back(core);
     cubes += cores[core].isCube;
   }

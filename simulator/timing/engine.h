@@ -148,7 +148,6 @@ private:
 
   const std::vector<TimedCore>& inputs;
   const bool startsWarm;
-  const chips::AscendChip& chip;
   const chips::AscendTiming& timing;
   SharedMemory memory;
   TimingReport report;

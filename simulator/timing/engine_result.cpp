@@ -79,21 +79,20 @@ void TimingEngine::finish() {
     cubeCycles += result.pipes[unsigned(Pipe::M)].busyCycles;
     vectorCycles += result.pipes[unsigned(Pipe::V)].busyCycles;
   }
-  cubes = std::min(cubes, size_t(chip.cubeCores));
-  vectors = std::min(vectors, size_t(chip.vectorCores));
   report.stuck = describeStuck();
+  const size_t used = std::min(cubes, report.cubeCores) + std::min(vectors, report.vectorCores);
   report.taskMicroseconds =
       report.microseconds(lastEnd) + timing.launchMicroseconds +
-      timing.launchPerCoreMicroseconds * double(std::max<size_t>(cubes + vectors, 1) - 1);
+      timing.launchPerCoreMicroseconds * double(std::max<size_t>(used, 1) - 1);
   if (lastEnd > 0) {
     report.limitShares["HBM"] =
         (memory.missBytes() + memory.writtenBytes()) / lastEnd / memory.memoryBytesPerCycle();
     if (memory.hitBytes() > 0)
       report.limitShares["L2"] = memory.hitBytes() / lastEnd / memory.l2BytesPerCycle();
     if (cubes)
-      report.limitShares["cube"] = cubeCycles / lastEnd / cubes;
+      report.limitShares["cube"] = cubeCycles / lastEnd / double(report.cubeCores);
     if (vectors)
-      report.limitShares["vector"] = vectorCycles / lastEnd / vectors;
+      report.limitShares["vector"] = vectorCycles / lastEnd / double(report.vectorCores);
   }
   markCritical();
 }
@@ -133,6 +132,45 @@ double CoreTime::shareOfPath(const std::string& path) const {
   const auto least = leastCyclesByPath.find(path);
   return least == leastCyclesByPath.end() ? -1
                                           : least->second / std::max(endCycle - startCycle, 1.0);
+}
+
+std::vector<KindTime> TimingReport::kinds() const {
+  std::vector<KindTime> found;
+  for (const bool isCube : {true, false}) {
+    KindTime kind;
+    kind.isCube = isCube;
+    kind.ofChip = isCube ? cubeCores : vectorCores;
+    std::map<uint32_t, double> times; // by the place on the chip
+    bool isAny = false;
+    for (size_t core = 0; core < cores.size(); ++core)
+      if (cores[core].isCube == isCube) {
+        times[cores[core].place] += cores[core].endCycle - cores[core].startCycle;
+        if (!isAny || cores[core].endCycle > cores[kind.last].endCycle)
+          kind.last = core;
+        isAny = true;
+      }
+    if (!isAny)
+      continue;
+    kind.launched = times.size();
+    for (const auto& [place, cycles] : times)
+      kind.microseconds += microseconds(cycles) / double(times.size());
+    for (unsigned pipe = 0; pipe < numPipes; ++pipe) {
+      double busy = 0, time = 0;
+      std::set<uint32_t> users;
+      for (const CoreTime& core : cores)
+        if (core.isCube == isCube && core.pipes[pipe].busyCycles > 0) {
+          busy += core.pipes[pipe].busyCycles;
+          users.insert(core.place);
+        }
+      for (const uint32_t place : users)
+        time += times.at(place);
+      if (!users.empty())
+        kind.pipes[pipe] = {users.size(), microseconds(busy) / double(users.size()),
+                            time > 0 ? busy / time : 0}; // cores that wait for ever have no time
+    }
+    found.push_back(kind);
+  }
+  return found;
 }
 
 double TimingReport::meanBusyMicroseconds(Pipe pipe) const {

@@ -62,6 +62,7 @@ struct PipeTime {
 /// begins when another has ended; both then have the same `place`.
 struct CoreTime {
   std::string name;
+  bool isCube = false;
   uint32_t place = 0;
   double startCycle = 0;
   double endCycle = 0;
@@ -75,13 +76,35 @@ struct CoreTime {
   double shareOfPath(const std::string& path) const;
 };
 
+/// A pipe of one kind of core.
+struct PipeUse {
+  size_t users = 0;            ///< cores of the chip that use it at all
+  double busyMicroseconds = 0; ///< mean over these
+  double share = 0;            ///< of the time of these
+};
+
+/// What the cores of one kind did.
+struct KindTime {
+  bool isCube = false;
+  size_t launched = 0, ofChip = 0; ///< cores of the chip that had something to do, and all of them
+  double microseconds = 0;         ///< mean over those launched
+  size_t last = 0;                 ///< of the report's cores the one of this kind that ends last
+  PipeUse pipes[numPipes];
+
+  const char* name() const {
+    return isCube ? "cube" : "vector";
+  }
+};
+
 struct TimingReport {
   std::string kernel; ///< as the linker knows it
   std::string chip;
   double clockMHz = 0;
+  size_t cubeCores = 0, vectorCores = 0; ///< of the chip
   std::vector<CoreTime> cores;
   double taskMicroseconds = 0;
-  /// Achieved share of a limit of the chip: "HBM", "L2" (reads that hit), "cube", "vector".
+  /// Achieved share of a limit of the chip: "HBM", "L2" (reads that hit), and of the time of all its "cube" and
+  /// "vector" units, also of those that were not launched.
   std::map<std::string, double> limitShares;
   /// Not empty if the records wait for each other for ever: which pipe of which core waits for
   /// what.
@@ -92,7 +115,9 @@ struct TimingReport {
   double microseconds(double cycles) const {
     return cycles / clockMHz;
   }
-  /// Busy time of a pipe in us, as profilers show it: mean over the chip's cores that use it at all.
+  /// Of each kind of core that was launched, cubes first. The kinds have pipes of the same name.
+  std::vector<KindTime> kinds() const;
+  /// Busy time of a pipe in us, as profilers show it: mean over the chip's cores, of either kind, that use it at all.
   double meanBusyMicroseconds(Pipe pipe) const;
   /// Mean of the times of the chip's cores, in us.
   double coreMicroseconds() const;

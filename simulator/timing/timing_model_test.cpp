@@ -290,6 +290,58 @@ TEST(TimingModel, BlocksBeyondTheChipsCoresWait) {
   EXPECT_LT(two.limitShares.at("cube"), 1);
 }
 
+/// A cube core and two vector cores, of which one has nothing to do: MTE2 of the cube core is busy all the time, that of
+/// the vector core hardly.
+TEST(TimingModel, PipesAreThoseOfOneKindOfCore) {
+  Trace cube, vector, nothing;
+  for (uint64_t i = 0; i < 64; ++i)
+    cube.push_back(copyEvent(Pipe::MTE2, i << 16, 65536));
+  vector = {copyEvent(Pipe::MTE2, 1 << 30, 64), set(Pipe::MTE2, Pipe::V),
+            await(Pipe::MTE2, Pipe::V), vectorEvent(VectorOp::Exp, DType::F32, 255)};
+  const std::vector<TimedCore> cores = {{"cube core 0", true, 0, 0, &cube, nullptr},
+                                        {"vector core 0", false, 0, 0, &vector, nullptr},
+                                        {"vector core 1", false, 0, 1, &nothing, nullptr}};
+  const TimingReport report = estimateTime(cores, chip(), timing());
+  const std::vector<KindTime> kinds = report.kinds();
+  ASSERT_EQ(kinds.size(), 2U);
+  const auto cyclesOf = [&](size_t core, Pipe pipe) {
+    return report.cores[core].pipes[unsigned(pipe)].busyCycles;
+  };
+  EXPECT_STREQ(kinds[0].name(), "cube");
+  EXPECT_EQ(kinds[0].launched, 1U);
+  EXPECT_EQ(kinds[0].ofChip, 24U);
+  const PipeUse& ofCube = kinds[0].pipes[unsigned(Pipe::MTE2)];
+  EXPECT_NEAR(ofCube.busyMicroseconds, cyclesOf(0, Pipe::MTE2) / 1850, 1e-9);
+  EXPECT_GT(ofCube.share, 0.95);
+  EXPECT_EQ(kinds[0].pipes[unsigned(Pipe::V)].users, 0U);
+  EXPECT_STREQ(kinds[1].name(), "vector");
+  EXPECT_EQ(kinds[1].launched, 2U);
+  EXPECT_EQ(kinds[1].ofChip, 48U);
+  EXPECT_EQ(kinds[1].last, 1U);
+  const double time = report.cores[1].endCycle, idle = report.cores[2].endCycle;
+  EXPECT_NEAR(kinds[1].microseconds, (time + idle) / 2 / 1850, 1e-9);
+  for (const Pipe pipe : {Pipe::MTE2, Pipe::V}) { // of the one that has it, and of that one's time
+    const PipeUse& use = kinds[1].pipes[unsigned(pipe)];
+    EXPECT_EQ(use.users, 1U);
+    EXPECT_NEAR(use.busyMicroseconds, cyclesOf(1, pipe) / 1850, 1e-9);
+    EXPECT_NEAR(use.share, cyclesOf(1, pipe) / time, 1e-9);
+  }
+  EXPECT_GT(kinds[1].pipes[unsigned(Pipe::V)].share, 0.3);
+}
+
+TEST(TimingModel, UnitsAreSharesOfTheWholeChip) {
+  TraceEvent mmad;
+  mmad.kind = TraceKind::Cube;
+  mmad.op = uint8_t(CubeOp::Mmad);
+  mmad.pipe = Pipe::M;
+  mmad.type = DType::F16;
+  mmad.m = mmad.n = mmad.k = 512;
+  const TimingReport report = estimate(std::vector<Trace>(6, {mmad}), true);
+  const CoreTime& core = report.cores[0];
+  EXPECT_NEAR(report.limitShares.at("cube"),
+              core.pipes[unsigned(Pipe::M)].busyCycles / core.endCycle * 6 / 24, 1e-9);
+}
+
 TEST(TimingModel, CrossCoreFlagsJoinCubeAndVectors) {
   TraceEvent crossSet;
   crossSet.kind = TraceKind::CrossSet;

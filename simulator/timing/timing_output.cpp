@@ -138,6 +138,20 @@ std::string pipesJson(const TimingReport& report, const CoreTime& core) {
   return "{" + json + "}";
 }
 
+/// Of one kind of core, with its pipes.
+std::string kindJson(const TimingReport& report, const KindTime& kind) {
+  std::string pipes;
+  for (unsigned pipe = 0; pipe < numPipes; ++pipe)
+    if (const PipeUse& use = kind.pipes[pipe]; use.users > 0)
+      pipes += std::string(pipes.empty() ? "\"" : ",\"") + pipeLabel(Pipe(pipe)) +
+               "\":{\"busy_us\":" + number(use.busyMicroseconds) +
+               ",\"share\":" + number(use.share) + ",\"cores\":" + std::to_string(use.users) + "}";
+  return "\"" + std::string(kind.name()) + "\":{\"cores\":" + std::to_string(kind.launched) +
+         ",\"cores_of_chip\":" + std::to_string(kind.ofChip) +
+         ",\"core_us\":" + number(kind.microseconds) +
+         ",\"last\":" + quoted(report.cores[kind.last].name) + ",\"pipes\":{" + pipes + "}}";
+}
+
 std::string pathSharesJson(const CoreTime& core) {
   std::map<std::string, double> shares;
   for (const auto& [path, cycles] : core.leastCyclesByPath)
@@ -148,14 +162,13 @@ std::string pathSharesJson(const CoreTime& core) {
 } // namespace
 
 std::string timingJson(const TimingReport& report) {
-  std::string pipes, cores;
-  for (unsigned pipe = 0; pipe < numPipes; ++pipe)
-    if (const double busy = report.meanBusyMicroseconds(Pipe(pipe)); busy > 0)
-      pipes += (pipes.empty() ? "\"" : ",\"") + std::string(pipeLabel(Pipe(pipe))) +
-               "\":" + number(busy);
+  std::string kinds, cores;
+  for (const KindTime& kind : report.kinds())
+    kinds += (kinds.empty() ? "" : ",") + kindJson(report, kind);
   for (const CoreTime& core : report.cores)
     cores += (cores.empty() ? "\n" : ",\n") + std::string("{\"name\":") + quoted(core.name) +
-             ",\"start_us\":" + number(report.microseconds(core.startCycle)) +
+             ",\"kind\":\"" + (core.isCube ? "cube" : "vector") +
+             "\",\"start_us\":" + number(report.microseconds(core.startCycle)) +
              ",\"end_us\":" + number(report.microseconds(core.endCycle)) +
              ",\"pipes\":" + pipesJson(report, core) + ",\"bytes\":" +
              object(core.bytesByPath, [](uint64_t bytes) { return std::to_string(bytes); }) +
@@ -163,10 +176,9 @@ std::string timingJson(const TimingReport& report) {
   return "{\"kernel\":" + quoted(report.kernel) + ",\"chip\":" + quoted(report.chip) +
          ",\"clock_mhz\":" + number(report.clockMHz) +
          ",\"task_us\":" + number(report.taskMicroseconds) +
-         ",\"core_us\":" + number(report.coreMicroseconds()) +
          ",\"limits\":" + object(report.limitShares, [](double share) { return number(share); }) +
-         ",\"stuck\":" + quoted(report.stuck) + ",\"pipes_us\":{" + pipes + "},\"cores\":[" +
-         cores + "]}\n";
+         ",\"stuck\":" + quoted(report.stuck) + ",\"kinds\":{" + kinds + "},\"cores\":[" + cores +
+         "]}\n";
 }
 
 std::string chromeTrace(const TimingReport& report, const std::vector<TimedCore>& cores) {

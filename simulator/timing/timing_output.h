@@ -12,7 +12,8 @@ namespace tilewright::ascend {
 /// limits.
 std::string timingText(const TimingReport& report);
 
-/// The same as JSON, for programs: of each pipe, the mean over the chip's cores that use it, and of each core the details.
+/// The same as JSON, for programs: of each kind of core and pipe, the mean over the chip's cores that use it, and of each
+/// core the details.
 std::string timingJson(const TimingReport& report);
 
 /// JSON for chrome://tracing and Perfetto: a process per core, a thread per pipe and for each that

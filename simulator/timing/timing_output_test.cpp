@@ -55,6 +55,8 @@ TEST(TimingOutput, TextNamesPipesStallsAndPaths) {
   std::string text = timingText(Example().report);
   EXPECT_NE(text.find("modelled time on 910B1 at 1850 MHz: task 1.31 us"), std::string::npos)
       << text;
+  EXPECT_NE(text.find(" us, vector cores 0.81 us on average (1 of 48)\n"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("flag MTE2_V id 0"), std::string::npos) << text;
   EXPECT_NE(text.find("GM->UB: 8192 bytes"), std::string::npos) << text;
   EXPECT_NE(text.find("  V     busy       0.03 us"), std::string::npos) << text;
@@ -66,8 +68,14 @@ TEST(TimingOutput, JsonHoldsWhatTheTextSays) {
       json.find("{\"kernel\":\"\",\"chip\":\"910B1\",\"clock_mhz\":1850.000,\"task_us\":1.31"), 0U)
       << json;
   EXPECT_NE(json.find("\"limits\":{\"HBM\":0."), std::string::npos) << json;
-  EXPECT_NE(json.find("\"pipes_us\":{\"S\":0."), std::string::npos) << json;
-  EXPECT_NE(json.find("{\"name\":\"AIV 0\",\"start_us\":0.000,\"end_us\":0."), std::string::npos);
+  EXPECT_NE(json.find("\"kinds\":{\"vector\":{\"cores\":1,\"cores_of_chip\":48,\"core_us\":0."),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find("\"last\":\"AIV 0\",\"pipes\":{\"S\":{\"busy_us\":0."), std::string::npos)
+      << json;
+  EXPECT_NE(json.find("{\"name\":\"AIV 0\",\"kind\":\"vector\",\"start_us\":0.000,\"end_us\":0."),
+            std::string::npos)
+      << json;
   EXPECT_NE(json.find("\"waits_us\":{\"flag MTE2_V id 0\":0."), std::string::npos) << json;
   EXPECT_NE(json.find("\"bytes\":{\"GM->UB\":8192}"), std::string::npos) << json;
   EXPECT_EQ(std::count(json.begin(), json.end(), '{'), std::count(json.begin(), json.end(), '}'));

@@ -46,14 +46,17 @@ std::string timingText(const TimingReport& report) {
   std::string text;
   if (!report.kernel.empty())
     text += "kernel " + report.kernelName() + ", ";
-  append(text,
-         "modelled time on %s at %.0f MHz: task %.2f us, cores %.2f us on average (%zu cores)\n",
-         report.chip.c_str(), report.clockMHz, report.taskMicroseconds, report.coreMicroseconds(),
-         report.cores.size());
+  append(text, "modelled time on %s at %.0f MHz: task %.2f us", report.chip.c_str(),
+         report.clockMHz, report.taskMicroseconds);
+  const std::vector<KindTime> kinds = report.kinds();
+  for (const KindTime& kind : kinds)
+    append(text, ", %s cores %.2f us on average (%zu of %zu)", kind.name(), kind.microseconds,
+           kind.launched, kind.ofChip);
+  text += "\n";
   if (!report.stuck.empty())
     text += "the records wait for each other for ever: " + report.stuck + "\n";
   for (const auto& [limit, share] : report.limitShares)
-    append(text, "  %s at %.1f %% of its limit\n", limit.c_str(), 100 * share);
+    append(text, "  %s at %.1f %% of the chip's limit\n", limit.c_str(), 100 * share);
   for (size_t i = 0; i < std::min(report.cores.size(), mostCores); ++i) {
     const CoreTime& core = report.cores[i];
     append(text, "%s: %.2f us\n", core.name.c_str(),

@@ -27,15 +27,14 @@ _TIME_LIMIT = 600
 
 @dataclass
 class AscendTime:
-    """The modelled time of one launch, in microseconds. `pipes` is the busy time of each pipe, the
-    mean over the cores that use it; `limits` the share of a limit of the chip that was reached;
-    `cores` has the details of each core."""
+    """The modelled time of one launch, in microseconds. `kinds` has, for `cube` and `vector` cores
+    where they were launched, what the pipes of that kind did, means over the cores that use them;
+    `limits` the share of a limit of the chip that was reached; `cores` the details of each core."""
 
     kernel: str
     chip: str
     task: float
-    core: float
-    pipes: dict[str, float]
+    kinds: dict[str, dict[str, Any]]
     limits: dict[str, float]
     cores: list[dict[str, Any]]
     stuck: str
@@ -48,8 +47,7 @@ class AscendTime:
             kernel=said["kernel"],
             chip=said["chip"],
             task=said["task_us"],
-            core=said["core_us"],
-            pipes=said["pipes_us"],
+            kinds=said["kinds"],
             limits=said["limits"],
             cores=said["cores"],
             stuck=said["stuck"],
@@ -57,26 +55,69 @@ class AscendTime:
 
     def text(self) -> str:
         """Some lines for a terminal."""
+        launch = self.task - max((core["end_us"] for core in self.cores), default=0.0)
         lines = [
-            f"estimated time on {self.chip}: {self.task:.2f} us "
-            f"({self.core:.2f} us per core on average)"
+            f"estimated time on {self.chip}: {self.task:.2f} us, "
+            f"{launch:.2f} of them for the launch"
         ]
-        lines += [f"  {limit}: {share:.0%} of its limit" for limit, share in self.limits.items()]
-        for pipe, busy in self.pipes.items():
-            share = busy / self.core if self.core else 0.0
-            lines.append(f"  {pipe:<5} busy {busy:10.2f} us, {share:4.0%}{self._waits(pipe)}")
+        lines += [self._limit(*limit) for limit in self.limits.items()]
+        for name, kind in self.kinds.items():
+            asked = sum(core["kind"] == name for core in self.cores)
+            in_turn = f" for {asked} in turn" if asked > kind["cores"] else ""
+            lines.append(
+                f"{name} cores: {_of_chip(kind)}{in_turn}, {kind['core_us']:.2f} us on average; "
+                f"waits are those of {kind['last']}, which ends last"
+            )
+            last = next(core for core in self.cores if core["name"] == kind["last"])
+            for pipe in _PIPES:
+                if pipe in kind["pipes"]:
+                    waits = last["pipes"].get(pipe, {}).get("waits_us", {})
+                    lines.append(_pipe_line(pipe, kind, waits))
         if self.stuck:
             lines.append(f"  the instructions wait for each other for ever: {self.stuck}")
         return "\n".join(lines) + "\n"
 
-    def _waits(self, pipe: str) -> str:
-        """What a pipe of the core that ends last waited for most."""
-        last = max(self.cores, key=lambda core: core["end_us"])
-        waits = last["pipes"].get(pipe, {}).get("waits_us", {})
-        longest = sorted(waits.items(), key=lambda wait: -wait[1])[:2]
-        told = [(time, cause) for cause, time in longest if round(time, 2) > 0]
-        said = ", ".join(f"{time:.2f} us for {cause}" for time, cause in told)
-        return f"; waited {said}" if said else ""
+    def _limit(self, name: str, share: float) -> str:
+        """Of units of which some weren't launched it says so: they lower the share."""
+        kind = self.kinds.get(name, {"cores": 0, "cores_of_chip": 0})
+        used, there = kind["cores"], kind["cores_of_chip"]
+        verb = "is" if used == 1 else "are"
+        few = f" ({used} of its {there} cores {verb} used)" if used < there else ""
+        return f"  {name}: {share:.0%} of the chip's limit{few}"
+
+    def busiest(self) -> tuple[str, str, float]:
+        """The pipe that is busy most: the kind of core, its name and its share of the time; empty
+        words where none is."""
+        all_pipes = [
+            (kind, pipe, use["share"])
+            for kind, does in self.kinds.items()
+            for pipe, use in does["pipes"].items()
+        ]
+        return max(all_pipes, key=lambda one: one[2], default=("", "", 0.0))
+
+    @property
+    def core(self) -> float:
+        """Mean over the cores of the kind that takes longest."""
+        return max((kind["core_us"] for kind in self.kinds.values()), default=0.0)
+
+
+#: In the order in which data passes them, on cube cores and on vector cores.
+_PIPES = ("MTE2", "MTE1", "M", "FIX", "V", "MTE3", "S")
+
+
+def _of_chip(kind: dict[str, Any]) -> str:
+    used, there = kind["cores"], kind["cores_of_chip"]
+    return f"all {there} of the chip" if used == there else f"{used} of the chip's {there}"
+
+
+def _pipe_line(pipe: str, kind: dict[str, Any], waits: dict[str, float]) -> str:
+    """How busy a pipe is, and what that of the core that ends last waited for most."""
+    use = kind["pipes"][pipe]
+    some = "" if use["cores"] == kind["cores"] else f" on {use['cores']} cores"
+    longest = sorted(waits.items(), key=lambda wait: -wait[1])[:2]
+    told = ", ".join(f"{us:.2f} us for {cause}" for cause, us in longest if round(us, 2) > 0)
+    line = f"  {pipe:<5} busy {use['busy_us']:10.2f} us, {use['share']:4.0%}{some}"
+    return f"{line}; waited {told}" if told else line
 
 
 class _HostOptions:
@@ -184,9 +225,9 @@ def times_table(times: list[AscendTime], order: Sequence[Row] = ()) -> str:
         kinds.items(), key=lambda kind: -kind[1][0].task * len(kind[1])
     ):
         one = alike[0]
-        busiest = max(one.pipes, key=lambda pipe: one.pipes[pipe], default="-")
-        share = one.pipes.get(busiest, 0.0) / one.core if one.core else 0.0
-        words = (f"{one.task:.2f}", f"{one.core:.2f}", f"{busiest} {share:.0%}")
+        core, busiest, share = one.busiest()
+        most = f"{core} {busiest} {share:.0%}" if busiest else "-"
+        words = (f"{one.task:.2f}", f"{one.core:.2f}", most)
         rows.append((named, shapes, str(len(alike)), *words, place))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []

@@ -122,7 +122,7 @@ def test_launches_have_the_shapes_of_their_calls():
     with KernelRecorder(keeps_order=True) as recorder:
         for extent in (10, 20, 10):
             kernel(np.ones(extent, np.float32), 4)
-    times = [AscendTime(f"{kernel.name}_kernel", "910B2", 2.0, 1.0, {}, {}, [], "")] * 3
+    times = [AscendTime(f"{kernel.name}_kernel", "910B2", 2.0, {}, {}, [], "")] * 3
     other = replace(times[0], kernel="other_kernel")
     lines = times_table([*times, other], recorder.order).splitlines()
     found = [re.split("  +", line)[:3] for line in lines[1:4]]
@@ -224,7 +224,7 @@ def test_the_command_prints_draws_and_gives_json(tmp_path):
     assert idle.stdout == "no kernel was called\n"
     on_ascend = profile(tmp_path, "--target", "ascend", "SCRIPT")
     assert re.search(
-        r"^twice +64 64 +[12] +[0-9.]+ +[0-9.]+ +[A-Z0-9]+ [0-9]+%  script.py:9$",
+        r"^twice +64 64 +[12] +[0-9.]+ +[0-9.]+ +vector [A-Z0-9]+ [0-9]+%  script.py:9$",
         on_ascend.stdout,
         re.M,
     )
@@ -252,10 +252,41 @@ def test_waits_of_no_time_are_not_told():
     from tilewright.profiling.ascend_time import AscendTime
 
     waits = {"issue": 0.001, "flag MTE2_V id 0": 0.5, "flag V_MTE3 id 0": 0.25}
-    core = {"end_us": 2.0, "pipes": {"V": {"waits_us": waits}, "S": {"waits_us": {"issue": 0.004}}}}
-    time = AscendTime("k", "910B2", 2.0, 1.0, {"V": 1.0, "S": 0.5}, {}, [core], "")
-    lines = time.text().splitlines()
-    assert lines[1].endswith(
-        "100%; waited 0.50 us for flag MTE2_V id 0, 0.25 us for flag V_MTE3 id 0"
+    pipes = {"V": {"waits_us": waits}, "S": {"waits_us": {"issue": 0.004}}}
+    core = {"name": "vector core 0", "kind": "vector", "end_us": 1.5, "pipes": pipes}
+    uses = {"V": vector_pipe(1.0), "S": vector_pipe(0.5), "MTE3": vector_pipe(0.25)}
+    time = AscendTime("k", "910B2", 2.0, {"vector": vectors(uses)}, {"vector": 0.1}, [core], "")
+    assert time.text() == (
+        "estimated time on 910B2: 2.00 us, 0.50 of them for the launch\n"
+        "  vector: 10% of the chip's limit (1 of its 48 cores is used)\n"
+        "vector cores: 1 of the chip's 48, 1.00 us on average; waits are those of vector core 0, "
+        "which ends last\n"
+        "  V     busy       1.00 us, 100%; waited 0.50 us for flag MTE2_V id 0, 0.25 us for flag "
+        "V_MTE3 id 0\n"
+        "  MTE3  busy       0.25 us,  25%\n"  # of which the core that ends last made no use
+        "  S     busy       0.50 us,  50%\n"
     )
-    assert lines[2].endswith("50%")
+
+
+def vector_pipe(busy):
+    return {"busy_us": busy, "share": busy, "cores": 1}
+
+
+def vectors(pipes):
+    return {
+        "cores": 1, "cores_of_chip": 48, "core_us": 1.0, "last": "vector core 0", "pipes": pipes
+    }  # fmt: skip
+
+
+def test_the_busiest_pipe_is_that_of_one_kind_of_core():
+    from tilewright.profiling.ascend_time import AscendTime, times_table
+
+    kinds = {
+        "cube": vectors({"MTE2": vector_pipe(0.9), "M": vector_pipe(0.3)}),
+        "vector": vectors({"MTE2": vector_pipe(0.1), "V": vector_pipe(0.2)}) | {"core_us": 1.25},
+    }
+    time = AscendTime("k", "910B2", 2.0, kinds, {}, [], "")
+    assert time.busiest() == ("cube", "MTE2", 0.9)
+    words = times_table([time]).splitlines()[1].split()
+    assert words == ["k", "-", "1", "2.00", "1.25", "cube", "MTE2", "90%"]
+    assert times_table([replace(time, kinds={})]).splitlines()[1].split()[4:] == ["0.00", "-"]
