@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _WIDTH, _LEFT, _LANE, _TOP = 860, 70, 26, 34
-_COLORS = {
-    "S": "#888888",
-    "V": "#3a7d44",
-    "M": "#b5432f",
-    "MTE1": "#b58a2f",
+_COLORS = {  # in the order in which data passes them
     "MTE2": "#2f6db5",
-    "MTE3": "#7a4fb5",
+    "MTE1": "#b58a2f",
+    "M": "#b5432f",
     "FIX": "#b52f7a",
+    "V": "#3a7d44",
+    "MTE3": "#7a4fb5",
+    "S": "#888888",
 }
 #: Bars that are closer than this many pixels are drawn as one.
 _NEAR = 0.5
@@ -97,8 +97,8 @@ class _Picture:
     def x(self, time: float) -> float:
         return round(_LEFT + time / self.last * (_WIDTH - _LEFT - 10), 1)
 
-    def text(self, x: float, y: float, words: str, fill: str = "#222222", more: str = "") -> None:
-        self.parts.append(f'<text x="{x}" y="{y}" fill="{fill}"{more}>{escape(words)}</text>')
+    def text(self, x: float, y: float, words: str, fill: str = "#222222") -> None:
+        self.parts.append(f'<text x="{x}" y="{y}" fill="{fill}">{escape(words)}</text>')
 
     def bar(self, bar: _Bar, color: str) -> None:
         left, right = self.x(bar.start), self.x(bar.end)
@@ -114,8 +114,10 @@ class _Picture:
             self.text(left + 4, self.y + 13, name, "white")
 
     def core(self, core: _Core) -> None:
-        halo = ' stroke="white" stroke-width="4" paint-order="stroke"'  # axis lines end there
-        self.text(8, self.y + 13, core.name, "#666666", halo)
+        self.parts.append(  # axis lines end there
+            f'<rect x="0" y="{self.y - 2}" width="{_WIDTH}" height="{_LANE - 6}" fill="white"/>'
+        )
+        self.text(8, self.y + 13, core.name, "#666666")
         self.y += _LANE
         near = _NEAR * self.last / (_WIDTH - _LEFT - 10)
         for pipe, color in _COLORS.items():
@@ -135,7 +137,9 @@ class _Picture:
         for number in range(int(self.last / step) + 1):
             x = self.x(number * step)
             lines.append(f'<line x1="{x}" y1="{_TOP - 14}" x2="{x}" y2="{self.y}" stroke="#ddd"/>')
-            lines.append(f'<text x="{x + 2}" y="{_TOP - 18}">{number * step:g} us</text>')
+            words = f"{number * step:g} us"
+            left = min(x + 2, _WIDTH - 8 * len(words))
+            lines.append(f'<text x="{left}" y="{_TOP - 18}">{words}</text>')
         return lines
 
 
