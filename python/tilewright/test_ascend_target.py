@@ -329,7 +329,10 @@ def test_report_tells_memory_and_waits(tmp_path: Path) -> None:
     # x: 16 rows of 64 floats, first in UB.
     assert re.search(r"^ +0 \+ +4096  x  lines \d+ to \d+$", text, re.M)
     assert re.search(
-        r"^line \d+: flag from mte2 to v, reduce_max needs what T.copy to UB writes$", text, re.M
+        r"^flag MTE2_V id 0: reduce_max \(line \d+\) needs what T.copy to UB \(line \d+\) writes "
+        "to 'x'$",
+        text,
+        re.M,
     )
     assert picture.read_text().startswith("<svg") and ">x<" in picture.read_text()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,10 @@ def test_pipes_are_those_of_one_kind_of_core(tmp_path: Path) -> None:
     for kind, cores in (("cube", "8 of its 24"), ("vector", "16 of its 48")):
         share = f"{time.limits[kind]:.0%}"
         assert f"  {kind}: {share} of the chip's limit ({cores} cores are used)\n" in text
+    flags = text.partition("flags and barriers\n")[2]
+    assert re.search(r"^flag MTE2_MTE1 id \d of the cube core: gemm ", flags, re.M)
+    assert re.search(r"^flag MTE2_V id \d of the vector cores: exp ", flags, re.M)
+    assert re.search(r"^cross-core flag 0 of the cube core, behind FIX: T.copy to UB ", flags, re.M)
 
 
 def test_all_cores_of_the_chip_are_a_limit_of_their_own() -> None:
@@ -202,3 +207,45 @@ def test_all_cores_of_the_chip_are_a_limit_of_their_own() -> None:
     assert "\nvector cores: all 48 of the chip for 100 in turn, " in text
     halves = one_half_only().report()
     assert re.search(r"^  V +busy .*, +\d+% on 2 cores", halves, re.M)
+
+
+MACROS = """
+import tilewright.language as T
+
+@T.macro
+def load(A, x, row):
+    T.copy(A[row, 0], x)
+"""
+
+
+def test_reasons_name_places_and_buffers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is needed, what is read before it is written over, and what is written twice."""
+    (tmp_path / "macros_of_a_report.py").write_text(MACROS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import macros_of_a_report as macros
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((16, 64), "float32")
+            y = T.alloc_ub((16, 64), "float32")
+            for k in T.serial(4):
+                T.tile.fill(x, 0.0)
+                macros.load(A, x, k * 16)
+                T.tile.exp(y, x)
+                T.copy(y, B[k * 16, 0])
+
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    text = kernel.report()
+    del sys.modules["macros_of_a_report"]
+    fill = main.function.__code__.co_firstlineno + 6
+    load, exp, store = "macros_of_a_report.py:6", f"line {fill + 2}", f"line {fill + 3}"
+    lines = set(text.partition("flags and barriers\n")[2].splitlines())
+    assert lines == {
+        f"flag V_MTE2 id 0: T.copy to UB ({load}) overwrites what fill (line {fill}) writes to 'x'",
+        f"flag MTE2_V id 0: exp ({exp}) needs what T.copy to UB ({load}) writes to 'x'",
+        f"flag V_MTE3 id 0: T.copy from UB ({store}) needs what exp ({exp}) writes to 'y'",
+        f"flag MTE3_V id 0: exp ({exp}) overwrites what T.copy from UB ({store}) of an earlier "
+        "iteration reads of 'y'",
+    }
+    assert f"  x  lines {fill} to {fill + 2}\n" in text

@@ -414,9 +414,9 @@ private:
     for (const model::Agent agent : agentsIn(scope)) {
       Node* node = add(op, parent, block, NodeKind::Statement);
       node->queue = {agent, queuedOn(op.getPipe(), agent)};
-      for (npu::Access& access : accessesOf(op)) {
+      for (auto&& [number, access] : llvm::enumerate(accessesOf(op))) {
         boundBytes(access, op);
-        addAccess(access, op, *node);
+        addAccess(access, static_cast<unsigned>(number), op, *node);
         if (access.region)
           for (const OpFoldResult extent : access.region->extents)
             addNotEmpty(extent, node->conditions);
@@ -453,12 +453,13 @@ private:
 
   // --- what an instruction touches --------------------------------------------------------------
 
-  void addAccess(const npu::Access& access, Operation* op, Node& node) {
+  void addAccess(const npu::Access& access, unsigned number, Operation* op, Node& node) {
     const Value storage = npu::storageOf(access.buffer);
     const auto type = cast<BufferType>(storage.getType());
     if (type.getSpace() == MemorySpace::Var || type.getSpace() == MemorySpace::Local)
       return;
     model::Access result;
+    result.number = number;
     result.isWrite = access.isWrite;
     result.isBehindBarrier = access.isBehindBarrier;
     if (type.getSpace() != MemorySpace::Global) {

@@ -118,7 +118,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
       return hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags ||
              model::meetInOwnBuffer(*hazard.earlier, *hazard.later);
     });
-    warnOfMissing(hazards, own);
+    if (!hazards.empty())
+      warnOfMissing(hazards, model::Conflicts(model->program), own);
     report(verdict.faults, *model);
     for (const model::Fault& fault : verdict.unproven)
       placeOf(fault)->emitWarning()
@@ -218,17 +219,17 @@ struct CheckHazards : KernelPass<CheckHazards> {
     report(order->faults, *model);
     if (!order->faults.empty())
       return true;
-    for (const Hazard& hazard : check(order->program, model::Conflicts(order->program)).hazards)
+    const model::Conflicts conflicts(order->program);
+    for (const Hazard& hazard : check(order->program, conflicts).hazards)
       if (isGlobal(hazard))
-        warn(hazard);
+        warn(hazard, conflicts);
     return true;
   }
 
   /// Of many hazards one flag may be all that is missing, and what the first two of three pipes need orders the
   /// third: told is what each flag or barrier that the compiler would put in is there for.
-  void warnOfMissing(ArrayRef<Hazard> hazards, OwnCrossFlags own) {
-    if (hazards.empty())
-      return;
+  void warnOfMissing(ArrayRef<Hazard> hazards, const model::Conflicts& ofHazards,
+                     OwnCrossFlags own) {
     const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation(), own);
     const model::Conflicts conflicts(model->program);
     model::InsertOptions options;
@@ -243,8 +244,11 @@ struct CheckHazards : KernelPass<CheckHazards> {
     llvm::sort(missing, [](const Hazard& a, const Hazard& b) {
       return std::pair(a.later->id, a.earlier->id) < std::pair(b.later->id, b.earlier->id);
     });
-    for (const Hazard& hazard : missing.empty() ? hazards : ArrayRef<Hazard>(missing))
-      warn(hazard);
+    for (const Hazard& hazard : missing)
+      warn(hazard, conflicts);
+    if (missing.empty())
+      for (const Hazard& hazard : hazards)
+        warn(hazard, ofHazards);
   }
 
   /// Whether two statements can only meet in global memory: on chip they are checked with all iterations.
@@ -268,8 +272,9 @@ struct CheckHazards : KernelPass<CheckHazards> {
     return fault.at ? operationOf(fault.at) : getOperation();
   }
 
-  void warn(const Hazard& hazard) {
-    std::string text = describeWithBuffer(hazard) + ", but nothing orders them: " + advice(hazard);
+  void warn(const Hazard& hazard, const model::Conflicts& conflicts) {
+    std::string text =
+        describeWithBuffer(hazard, conflicts) + ", but nothing orders them: " + advice(hazard);
     Operation *earlier = operationOf(hazard.earlier), *later = operationOf(hazard.later);
     // Parts of one statement differ in nothing that the kernel's author sees.
     if (!told.emplace(text, earlier->getLoc().getAsOpaquePointer(),

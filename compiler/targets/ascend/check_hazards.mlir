@@ -382,7 +382,7 @@ func.func @cut_columns(%A: !tile.buffer<64x?xf16, global>, %n: index, %most: ind
     npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c1024] : !tile.buffer<2x32x32xf16, L1> rows 32
     ascend.pipe_barrier mte2
     npu.load_l1 %A[0, 0] [32, %any] : !tile.buffer<64x?xf16, global> to %x[%c0] : !tile.buffer<2x32x32xf16, L1> rows 32 // expected-note {{the earlier one is here}}
-    // expected-warning@+1 {{T.copy to L1 needs what T.copy to L1 writes to 'x', but nothing orders them: add a barrier of MTE2}}
+    // expected-warning@+1 {{T.copy to L1 overwrites what T.copy to L1 writes to 'x', but nothing orders them: add a barrier of MTE2}}
     npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c1024] : !tile.buffer<2x32x32xf16, L1> rows 32
   }
   return

@@ -6,6 +6,7 @@
 #include "compiler/targets/ascend/analysis/cases.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/operation_name.h"
+#include "compiler/targets/ascend/place_words.h"
 
 #include <llvm/ADT/TypeSwitch.h>
 
@@ -68,43 +69,6 @@ std::string callOf(const model::Node* statement) {
       .Default([](Operation* op) { return operationName(op); });
 }
 
-/// Whether the two have bytes in common in some iteration, as far as the ranges themselves say.
-bool mayMeet(const model::Access& a, const model::Access& b) {
-  if (a.memory != b.memory)
-    return false;
-  const bool isFixed = a.terms.empty() && b.terms.empty() && a.rows == 1 && b.rows == 1;
-  return !isFixed || (a.begin < b.end && b.begin < a.end);
-}
-
-/// Whether `statement` writes what `other` touches.
-bool doesWrite(const model::Node* statement, const model::Node* other) {
-  for (const model::Access& access : statement->accesses)
-    for (const model::Access& met : other->accesses)
-      if (access.isWrite && mayMeet(access, met))
-        return true;
-  return false;
-}
-
-/// The bytes on chip of a buffer with an address.
-std::optional<std::pair<uint64_t, uint64_t>> bytesOnChip(Value storage) {
-  auto alloc = storage.getDefiningOp<tile::AllocOp>();
-  if (!alloc || !alloc.getAddress())
-    return std::nullopt;
-  const uint64_t begin = *alloc.getAddress();
-  return std::pair(begin, begin + uint64_t(npu::storageBytes(alloc.getType())));
-}
-
-bool mayLieTogether(Value a, Value b) {
-  if (a == b)
-    return true;
-  const auto first = bytesOnChip(a), second = bytesOnChip(b);
-  const auto spaceOf = [](Value buffer) {
-    return cast<tile::BufferType>(buffer.getType()).getSpace();
-  };
-  return first && second && spaceOf(a) == spaceOf(b) && first->first < second->second &&
-         second->first < first->second;
-}
-
 /// 'a', as the kernel calls it; empty if it has no name.
 std::string quotedBuffer(Value storage) {
   std::string name;
@@ -117,35 +81,58 @@ std::string quotedBuffer(Value storage) {
   return name.empty() ? name : "'" + name + "'";
 }
 
-/// Where two statements meet: ` to 'a'`, and what of the later one lies there, if that is another buffer.
-std::string meetingPlace(const model::Hazard& hazard, bool wrote) {
-  auto later = dyn_cast<npu::Instruction>(operationOf(hazard.later)),
-       earlier = dyn_cast<npu::Instruction>(operationOf(hazard.earlier));
-  if (!later || !earlier)
-    return "";
-  SmallVector<npu::Access> ofEarlier, ofLater;
-  earlier.getAccesses(ofEarlier);
-  later.getAccesses(ofLater);
-  for (const npu::Access& before : ofEarlier)
-    for (const npu::Access& after : ofLater) {
-      const Value first = npu::storageOf(before.buffer), second = npu::storageOf(after.buffer);
-      if (!(wrote ? before.isWrite : after.isWrite) || !mayLieTogether(first, second))
-        continue;
-      const std::string name = quotedBuffer(first), other = quotedBuffer(second);
-      if (name.empty())
-        return "";
-      const bool isShared = first != second && !other.empty();
-      return (wrote ? " to " : " of ") + name + (isShared ? ", where " + other + " lies, too" : "");
-    }
-  return "";
+/// What one statement has to do with another before it.
+enum class Relation : uint8_t { Needs, OverwritesRead, OverwritesWritten };
+
+Relation relationOf(const model::Conflicts::AccessPair& pair) {
+  if (!pair.earlier->isWrite)
+    return Relation::OverwritesRead;
+  return pair.later->isWrite ? Relation::OverwritesWritten : Relation::Needs;
 }
 
-std::string hazardText(const model::Hazard& hazard, bool withBuffer) {
-  const bool writes = doesWrite(hazard.later, hazard.earlier);
-  const bool wrote = doesWrite(hazard.earlier, hazard.later);
-  return callOf(hazard.later) + (wrote || !writes ? " needs what " : " overwrites what ") +
-         callOf(hazard.earlier) + (hazard.carriedBy ? " of an earlier iteration" : "") +
-         (wrote ? " writes" : " reads") + (withBuffer ? meetingPlace(hazard, wrote) : "");
+/// The buffer of an access, which is that of `number` of its statement; null if that can't be told.
+Value storageOf(const model::Node* statement, unsigned number) {
+  auto instruction = dyn_cast<npu::Instruction>(operationOf(statement));
+  SmallVector<npu::Access> accesses;
+  if (instruction)
+    instruction.getAccesses(accesses);
+  return number < accesses.size() ? npu::storageOf(accesses[number].buffer) : Value();
+}
+
+/// Where two statements meet: ` to 'a'`, and what of the later one lies there, if that is another buffer.
+std::string meetingPlace(const model::Hazard& hazard, const model::Conflicts::AccessPair& pair) {
+  const Value first = storageOf(hazard.earlier, pair.earlier->number),
+              second = storageOf(hazard.later, pair.later->number);
+  const std::string name = first ? quotedBuffer(first) : "",
+                    other = second ? quotedBuffer(second) : "";
+  if (name.empty())
+    return "";
+  const bool isShared = first != second && !other.empty();
+  return (pair.earlier->isWrite ? " to " : " of ") + name +
+         (isShared ? ", where " + other + " lies, too" : "");
+}
+
+enum class Detail : uint8_t { None, Buffer, Places };
+
+std::string statementText(const model::Node* statement, Detail detail) {
+  const std::string place = detail == Detail::Places ? placeWords(operationOf(statement)) : "";
+  return callOf(statement) + (place.empty() ? "" : " (" + place + ")");
+}
+
+std::string hazardText(const model::Hazard& hazard, const model::Conflicts& conflicts,
+                       Detail detail) {
+  // What is handed over says more than what is written over.
+  std::optional<model::Conflicts::AccessPair> found;
+  for (const auto& pair : conflicts.meetingsOf(hazard.earlier, hazard.later, hazard.carriedBy))
+    if (!found || relationOf(pair) < relationOf(*found))
+      found = pair;
+  const Relation relation = found ? relationOf(*found) : Relation::Needs;
+  return statementText(hazard.later, detail) +
+         (relation == Relation::Needs ? " needs what " : " overwrites what ") +
+         statementText(hazard.earlier, detail) +
+         (hazard.carriedBy ? " of an earlier iteration" : "") +
+         (relation == Relation::OverwritesRead ? " reads" : " writes") +
+         (found && detail != Detail::None ? meetingPlace(hazard, *found) : "");
 }
 
 /// As the kernel's author knows it; empty if it is computed.
@@ -193,8 +180,8 @@ std::string loopText(const model::Node* loop) {
 
 } // namespace
 
-std::string describe(const model::Hazard& hazard) {
-  return hazardText(hazard, false);
+std::string describe(const model::Hazard& hazard, const model::Conflicts& conflicts) {
+  return hazardText(hazard, conflicts, Detail::None);
 }
 
 std::string describe(const model::Finding& finding, const std::map<unsigned, Value>& values) {
@@ -233,12 +220,17 @@ std::string describe(const model::Finding& finding, const std::map<unsigned, Val
   return "";
 }
 
-std::string describeWithBuffer(const model::Hazard& hazard) {
-  return hazardText(hazard, true);
+std::string describeWithBuffer(const model::Hazard& hazard, const model::Conflicts& conflicts) {
+  return hazardText(hazard, conflicts, Detail::Buffer);
+}
+
+std::string describeWithPlaces(const model::Hazard& hazard, const model::Conflicts& conflicts) {
+  return hazardText(hazard, conflicts, Detail::Places);
 }
 
 std::string describeHold(const model::Hazard& hazard) {
-  return callOf(hazard.later) + " waits for " + callOf(hazard.earlier) +
+  return statementText(hazard.later, Detail::Places) + " waits for " +
+         statementText(hazard.earlier, Detail::Places) +
          (hazard.carriedBy ? " of an earlier iteration" : "") +
          ", so that no flag is set twice in a row";
 }

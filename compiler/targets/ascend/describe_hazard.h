@@ -15,16 +15,19 @@ inline constexpr char kWhyAttr[] = "ascend.why";
 /// The same for all ends of one flag, and of no other.
 inline constexpr char kWhyNumberAttr[] = "ascend.why_number";
 
-/// "exp needs what T.copy to UB of an earlier iteration writes".
-std::string describe(const model::Hazard& hazard);
+/// "exp needs what T.copy to UB of an earlier iteration writes"; of what isn't read, but written over, "overwrites what
+/// ... writes", or "... reads". `conflicts` are those of the hazard's program, here and below.
+std::string describe(const model::Hazard& hazard, const model::Conflicts& conflicts);
 /// The same, with the kernel's name of the buffer: "... writes to 'a'".
-std::string describeWithBuffer(const model::Hazard& hazard);
+std::string describeWithBuffer(const model::Hazard& hazard, const model::Conflicts& conflicts);
+/// The same, with both places: "exp (line 6) needs what T.copy to UB (line 5) writes to 'a'".
+std::string describeWithPlaces(const model::Hazard& hazard, const model::Conflicts& conflicts);
 
 /// In which run a hazard is one, "for example where n is 2", or what was too large to tell whether it is; may be empty.
 /// `values`: what the numbers of values that never change stand for.
 std::string describe(const model::Finding& finding, const std::map<unsigned, mlir::Value>& values);
 
-/// As a flag's reason that only keeps one core from running ahead of the other.
+/// With places, too, as a flag's reason that only keeps one core from running ahead of the other.
 std::string describeHold(const model::Hazard& hazard);
 
 /// "event 3 from MTE2 to V".

@@ -7,9 +7,8 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 
 #include <gtest/gtest.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Parser/Parser.h>
-
-#include <regex>
 
 namespace tilewright::ascend {
 namespace {
@@ -32,7 +31,7 @@ func.func @f(%A: !tile.buffer<64xf32, global>, %n: index) {
     ascend.set_cross_flag mte3, %c0 {ascend.why = "T.copy to L1 needs what T.copy from UB writes"} loc("k.py":8:1)
   }
   return
-}
+} loc("k.py":1:1)
 )";
 
 class DescribeResources : public ::testing::Test {
@@ -65,66 +64,76 @@ TEST_F(DescribeResources, Picture) {
   EXPECT_NE(svg.find("<title>y: 256 bytes from 256, lines 6 to 7</title>"), std::string::npos);
 }
 
-struct Box {
-  int left, upper, right, lower;
-};
-
-std::vector<Box> boxesOf(const std::string& svg, const std::regex& pattern, bool isName) {
-  std::vector<Box> found;
-  for (std::sregex_iterator it(svg.begin(), svg.end(), pattern), end; it != end; ++it) {
-    const std::smatch& match = *it;
-    const int x = std::stoi(match[1]), y = std::stoi(match[2]);
-    if (isName) // the base line, and letters of 10 pixels
-      found.push_back({x, y - 9, x + 6 * static_cast<int>(match.length(3)), y + 2});
-    else
-      found.push_back({x, y, x + std::stoi(match[3]), y + std::stoi(match[4])});
-  }
-  return found;
-}
-
-/// A name stands in its buffer or beside it, in the memory's frame; it crosses no buffer's edge and no name.
-TEST_F(DescribeResources, NamesInThePicture) {
-  // Of long names only those that have a place are there.
-  const std::pair<size_t, size_t> lengths[] = {{1, 3}, {12, 3}, {60, 2}, {200, 1}};
-  for (const auto& [length, written] : lengths) {
-    kernel.walk([&](tile::AllocOp alloc) {
-      if (alloc.getSymName() != "z")
-        alloc.setSymName(std::string(length, alloc.getSymName()->front()));
-    });
-    const std::string svg = memoryMapSvg(kernel, chip);
-    const std::vector<Box> names =
-        boxesOf(svg, std::regex("<text x=\"(\\d+)\" y=\"(\\d+)\">([xyz]+)</text>"), true);
-    const std::string rect = "<rect x=\"(\\d+)\" y=\"(\\d+)\" width=\"(\\d+)\" height=\"(\\d+)\" ";
-    const std::vector<Box> buffers = boxesOf(svg, std::regex(rect + "fill=\"#9ecae1\""), false);
-    const std::vector<Box> frames = boxesOf(svg, std::regex(rect + "fill=\"none\""), false);
-    ASSERT_EQ(frames.size(), 1U);
-    ASSERT_EQ(buffers.size(), 3U);
-    EXPECT_EQ(names.size(), written) << length;
-    const auto isWithin = [](const Box& inner, const Box& outer) {
-      return inner.left >= outer.left && inner.right <= outer.right && inner.upper >= outer.upper &&
-             inner.lower <= outer.lower;
-    };
-    const auto isApart = [](const Box& one, const Box& other) {
-      return one.left >= other.right || other.left >= one.right || one.upper >= other.lower ||
-             other.upper >= one.lower;
-    };
-    for (const Box& name : names) {
-      EXPECT_TRUE(isWithin(name, frames[0]));
-      for (const Box& buffer : buffers)
-        EXPECT_TRUE(isWithin(name, buffer) || isApart(name, buffer));
-      for (const Box& other : names)
-        EXPECT_TRUE(&other == &name || isApart(name, other));
-    }
-  }
+/// Of another file than the kernel's, as a macro's, a place has the file's name.
+TEST_F(DescribeResources, PlacesInOtherFiles) {
+  const auto at = [&](const char* file, unsigned line) {
+    return FileLineColLoc::get(&context, file, line, 1);
+  };
+  kernel->setLoc(at("/a/k.py", 1));
+  SmallVector<Operation*> unary;
+  kernel.walk([&](npu::UnaryOp op) { unary.push_back(op); });
+  kernel.walk([&](npu::LoadUbOp op) { op->setLoc(at("/a/helpers.py", 5)); });
+  unary[0]->setLoc(at("/a/k.py", 6));
+  unary[1]->setLoc(at("/b/k.py", 7)); // called the same: all of its path
+  EXPECT_EQ(memoryMapText(kernel, chip), "UB: 544 of 196352 bytes\n"
+                                         "       0 +    256  x  helpers.py:5 to line 6\n"
+                                         "     256 +    256  y  line 6 to /b/k.py:7\n"
+                                         "     512 +     32  z  unused\n");
 }
 
 constexpr char inserted[] =
-    "line 5: flag from mte2 to v, exp needs what T.copy to UB writes\n"
-    "line 7: barrier of v, ln needs what exp writes\n"
-    "line 8: cross-core flag on mte3, T.copy to L1 needs what T.copy from UB writes\n";
+    "flag MTE2_V id 0: exp needs what T.copy to UB writes\n"
+    "barrier of V: ln needs what exp writes\n"
+    "cross-core flag 0, behind MTE3: T.copy to L1 needs what T.copy from UB writes\n";
 
 TEST_F(DescribeResources, Waits) {
   EXPECT_EQ(insertedWaitsText(kernel, kernel), inserted);
+}
+
+/// What differs in the flag alone stays apart; the ends of one flag are one, and so are equal ones, which are counted.
+TEST_F(DescribeResources, WaitsAreOneByOne) {
+  kernel.walk([&](SetFlagOp set) {
+    OpBuilder builder(set);
+    const auto add = [&](int64_t number, int64_t event, int64_t slots) {
+      auto copy = cast<SetFlagOp>(builder.clone(*set));
+      Value id = arith::ConstantIndexOp::create(builder, set.getLoc(), event);
+      if (slots > 1) {
+        Value turn = arith::ConstantIndexOp::create(builder, set.getLoc(), slots);
+        turn = arith::RemSIOp::create(builder, set.getLoc(), kernel.getArgument(1), turn);
+        id = arith::AddIOp::create(builder, set.getLoc(), turn, id);
+      }
+      copy.getEventMutable().assign(id);
+      copy->moveBefore(set);
+      copy->setAttr(kWhyNumberAttr, builder.getI64IntegerAttr(number));
+    };
+    add(1, 3, 1); // two of one insertion, before a loop and in it
+    add(1, 3, 1);
+    add(2, 1, 1); // two ids, first one by one, then in turn
+    add(2, 2, 1);
+    add(2, 1, 2);
+    add(4, 3, 1); // as 1
+    return WalkResult::interrupt();
+  });
+  const std::string why = ": exp needs what T.copy to UB writes";
+  EXPECT_EQ(insertedWaitsText(kernel, kernel), "flag MTE2_V id 3" + why +
+                                                   " (2 times)\nflag MTE2_V id 1 and 2 in turn" +
+                                                   why + "\n" + inserted);
+}
+
+/// In a kernel for both kinds of core each flag says whose it is.
+TEST_F(DescribeResources, WaitsOfBothKindsOfCore) {
+  const auto wrap = [&](Operation* op, Agent agent) {
+    OpBuilder builder(op);
+    auto scope = ScopeOp::create(builder, op->getLoc(), agent);
+    Block& block = scope.getBody().emplaceBlock();
+    op->moveBefore(&block, block.end());
+  };
+  kernel.walk([&](PipeBarrierOp op) { wrap(op, Agent::Vector); });
+  kernel.walk([&](SetCrossFlagOp op) { wrap(op, Agent::Cube); });
+  const std::string text = insertedWaitsText(kernel, kernel);
+  EXPECT_NE(text.find("barrier of V of the vector cores: ln"), std::string::npos) << text;
+  EXPECT_NE(text.find("cross-core flag 0 of the cube core, behind MTE3: T.copy"), std::string::npos)
+      << text;
 }
 
 /// What an operation brings along is told from what the kernel says itself.

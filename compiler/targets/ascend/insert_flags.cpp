@@ -5,8 +5,9 @@
 ///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c64)
 /// becomes
 ///   npu.load_ub %A[%i] [64] : ... to %x[%c0] ...
-///   ascend.set_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote", ascend.why_number = 0}
-///   ascend.wait_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote", ascend.why_number = 0}
+///   ascend.set_flag mte2 to v, %c0 {ascend.why = "exp (line 6) needs what T.copy to UB (line 5) writes to 'x'",
+///                                   ascend.why_number = 0}
+///   ascend.wait_flag mte2 to v, %c0 {ascend.why = ..., ascend.why_number = 0}
 ///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c64)
 ///
 /// Of a kernel with flags of its own only the parts of one statement are ordered (mark_statements.h).
@@ -46,8 +47,9 @@ Pipe pipeOf(model::Queue queue) {
 /// Writes the syncs of a model back into the kernel.
 class Writer {
 public:
-  Writer(const ModelOfKernel& model, const std::vector<Insertion>& insertions)
-      : model(model), insertions(insertions) {}
+  Writer(const ModelOfKernel& model, const model::Conflicts& conflicts,
+         const std::vector<Insertion>& insertions)
+      : model(model), conflicts(conflicts), insertions(insertions) {}
 
   void write() {
     for (const Node& node : model.program.nodes) {
@@ -94,8 +96,9 @@ private:
       builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
     }
     Operation* made = make(sync, insertion, place, builder);
-    made->setAttr(kWhyAttr, builder.getStringAttr(insertion.holds ? describeHold(insertion.why)
-                                                                  : describe(insertion.why)));
+    made->setAttr(kWhyAttr, builder.getStringAttr(
+                                insertion.holds ? describeHold(insertion.why)
+                                                : describeWithPlaces(insertion.why, conflicts)));
     made->setAttr(kWhyNumberAttr, builder.getI64IntegerAttr(insertion.number));
   }
 
@@ -149,6 +152,7 @@ private:
   }
 
   const ModelOfKernel& model;
+  const model::Conflicts& conflicts;
   const std::vector<Insertion>& insertions;
 };
 
@@ -186,12 +190,12 @@ struct InsertFlags : KernelPass<InsertFlags> {
     const model::Inserted inserted = insertFlags(model->program, conflicts, options);
     for (const model::Unorderable& failure : inserted.failures) {
       InFlightDiagnostic error = operationOf(failure.hazard.later)->emitError();
-      error << describe(failure.hazard) << ", but " << failure.reason;
+      error << describe(failure.hazard, conflicts) << ", but " << failure.reason;
       error.attachNote(operationOf(failure.hazard.earlier)->getLoc()) << "the earlier one is here";
     }
     if (!inserted.failures.empty())
       return signalPassFailure();
-    Writer(*model, inserted.insertions).write();
+    Writer(*model, conflicts, inserted.insertions).write();
     unmarkStatements(getOperation());
   }
 

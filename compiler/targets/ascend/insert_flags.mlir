@@ -5,17 +5,17 @@
 // and waited for behind it.
 // CHECK-LABEL: func.func @exp_rows
 // CHECK-DAG: %[[E0:.*]] = arith.constant 0 : index
-// CHECK: ascend.set_flag v to mte2, %[[E0]] {ascend.why = "T.copy to UB overwrites what exp of an earlier iteration reads"
-// CHECK: ascend.set_flag mte3 to v, %[[E0]] {ascend.why = "exp overwrites what T.copy from UB of an earlier iteration reads"
+// CHECK: ascend.set_flag v to mte2, %[[E0]] {ascend.why = "T.copy to UB (line {{[0-9]+}}) overwrites what exp (line {{[0-9]+}}) of an earlier iteration reads of 'x'"
+// CHECK: ascend.set_flag mte3 to v, %[[E0]] {ascend.why = "exp (line {{[0-9]+}}) overwrites what T.copy from UB (line {{[0-9]+}}) of an earlier iteration reads of 'y'"
 // CHECK: tile.for
 // CHECK-NEXT: ascend.wait_flag v to mte2, %[[E0]]
 // CHECK-NEXT: npu.load_ub
-// CHECK-NEXT: ascend.set_flag mte2 to v, %[[E0]] {ascend.why = "exp needs what T.copy to UB writes"
+// CHECK-NEXT: ascend.set_flag mte2 to v, %[[E0]] {ascend.why = "exp (line {{[0-9]+}}) needs what T.copy to UB (line {{[0-9]+}}) writes to 'x'"
 // CHECK-DAG: ascend.wait_flag mte2 to v, %[[E0]]
 // CHECK-DAG: ascend.wait_flag mte3 to v, %[[E0]]
 // CHECK: npu.unary exp
 // CHECK-NEXT: ascend.set_flag v to mte2, %[[E0]]
-// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "add needs what exp writes"
+// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "add (line {{[0-9]+}}) needs what exp (line {{[0-9]+}}) writes to 'y'"
 // CHECK-NEXT: npu.binary add
 // CHECK-NEXT: ascend.set_flag v to mte3, %[[E0]]
 // CHECK-NEXT: ascend.wait_flag v to mte3, %[[E0]]
@@ -98,13 +98,13 @@ func.func @gemm(%A: !tile.buffer<256x256xf16, global>, %C: !tile.buffer<256x256x
 // Cube to vector through global memory: a flag there, and one back before the next iteration overwrites.
 // CHECK-LABEL: func.func @handed_over
 // CHECK: ascend.scope vector {
-// CHECK-NEXT: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "T.copy from L0C overwrites what T.copy to UB of an earlier iteration reads"
+// CHECK-NEXT: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "T.copy from L0C (line {{[0-9]+}}) overwrites what T.copy to UB (line {{[0-9]+}}) of an earlier iteration reads"
 // CHECK: tile.for
 // CHECK: ascend.scope cube {
 // CHECK-NEXT: ascend.wait_cross_flag %[[BACK]]
 // CHECK: npu.store_l0c
 // CHECK: ascend.scope cube {
-// CHECK-NEXT: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why = "T.copy to UB needs what T.copy from L0C writes"
+// CHECK-NEXT: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why = "T.copy to UB (line {{[0-9]+}}) needs what T.copy from L0C (line {{[0-9]+}}) writes"
 // CHECK: ascend.scope vector {
 // CHECK-NEXT: ascend.wait_cross_flag %[[THERE]]
 // CHECK: npu.load_ub
@@ -146,9 +146,9 @@ func.func @left_early(%A: !tile.buffer<64xf32, global>, %n: index) {
 // CHECK: npu.load_ub
 // CHECK-NEXT: ascend.set_flag mte2 to v, %{{.*}}
 // CHECK-NEXT: ascend.wait_flag mte2 to v, %{{.*}}
-// CHECK-NEXT: ascend.pipe_barrier all {ascend.why = "abs needs what T.copy to UB writes"
+// CHECK-NEXT: ascend.pipe_barrier all {ascend.why = "abs (line {{[0-9]+}}) needs what T.copy to UB (line {{[0-9]+}}) writes to 'x'"
 // CHECK-NEXT: npu.unary abs
-// CHECK-NEXT: ascend.set_flag v to mte3, %{{.*}} {ascend.why = "T.copy from UB needs what abs writes"
+// CHECK-NEXT: ascend.set_flag v to mte3, %{{.*}} {ascend.why = "T.copy from UB (line {{[0-9]+}}) needs what abs (line {{[0-9]+}}) writes to 'x'"
 // CHECK-NEXT: ascend.wait_flag v to mte3
 // CHECK-NEXT: npu.store_ub
 func.func @unknown_event(%A: !tile.buffer<64xf32, global>, %n: index) {
@@ -170,7 +170,7 @@ func.func @unknown_event(%A: !tile.buffer<64xf32, global>, %n: index) {
 // CHECK-LABEL: func.func @branches
 // CHECK: npu.unary abs
 // CHECK: scf.if
-// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "ln needs what abs writes"
+// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "ln (line {{[0-9]+}}) needs what abs (line {{[0-9]+}}) writes to 'y'"
 // CHECK-NEXT: npu.unary ln
 // CHECK-NEXT: {{^ *}}}
 // CHECK-NEXT: scf.if
@@ -205,7 +205,7 @@ func.func @branches(%A: !tile.buffer<64xf32, global>, %n: index, %yes: i1, %cut:
 // CHECK-LABEL: func.func @two_loops
 // CHECK-NOT: ascend.pipe_barrier
 // CHECK: npu.unary exp
-// CHECK: ascend.pipe_barrier v {ascend.why = "ln needs what exp writes"
+// CHECK: ascend.pipe_barrier v {ascend.why = "ln (line {{[0-9]+}}) needs what exp (line {{[0-9]+}}) writes to 'b'"
 // CHECK-NEXT: npu.unary ln
 // CHECK-NOT: ascend.pipe_barrier
 // CHECK: return
@@ -236,7 +236,7 @@ func.func @two_loops(%n: index) {
 // All in a branch: both flags stand in it. A vector core that sets the one back in turns that don't take the branch runs
 // ahead until its counter is full.
 // CHECK-LABEL: func.func @handed_over_in_branch
-// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "T.copy from L0C overwrites what T.copy to UB of an earlier iteration reads"
+// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "T.copy from L0C (line {{[0-9]+}}) overwrites what T.copy to UB (line {{[0-9]+}}) of an earlier iteration reads"
 // CHECK: tile.for
 // CHECK-NOT: cross_flag
 // CHECK: scf.if
@@ -271,7 +271,7 @@ func.func @handed_over_in_branch(%W: !tile.buffer<64x64xf32, global>, %n: index,
 // CHECK: tile.for
 // CHECK-NOT: cross_flag
 // CHECK: scf.if
-// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "T.copy from L0C overwrites what T.copy to UB of an earlier iteration reads"
+// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "T.copy from L0C (line {{[0-9]+}}) overwrites what T.copy to UB (line {{[0-9]+}}) of an earlier iteration reads"
 // CHECK: ascend.wait_cross_flag %[[BACK]]
 // CHECK: npu.store_l0c
 // CHECK: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why
@@ -301,11 +301,11 @@ func.func @handed_over_in_branch_and_behind(%W: !tile.buffer<64x64xf32, global>,
 // -----
 // Tiles of their own in each turn: nothing is overwritten, but the flag may not be set again before it is waited for.
 // CHECK-LABEL: func.func @handed_over_in_rows
-// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "T.copy from L0C waits for T.copy to UB of an earlier iteration, so that no flag is set twice in a row"
+// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "T.copy from L0C (line {{[0-9]+}}) waits for T.copy to UB (line {{[0-9]+}}) of an earlier iteration, so that no flag is set twice in a row"
 // CHECK: tile.for
 // CHECK: ascend.wait_cross_flag %[[BACK]]
 // CHECK: npu.store_l0c
-// CHECK: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why = "T.copy to UB needs what T.copy from L0C writes"
+// CHECK: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why = "T.copy to UB (line {{[0-9]+}}) needs what T.copy from L0C (line {{[0-9]+}}) writes"
 // CHECK: ascend.wait_cross_flag %[[THERE]]
 // CHECK: npu.load_ub
 // CHECK: ascend.set_cross_flag mte2, %[[BACK]]
@@ -330,7 +330,7 @@ func.func @handed_over_in_rows(%W: !tile.buffer<6400x64xf32, global>, %n: index)
 // The load stands behind the branch: each turn sets the flag back, so each waits for the one there, too.
 // CHECK-LABEL: func.func @handed_over_behind_branch
 // CHECK: tile.for
-// CHECK: ascend.wait_cross_flag %[[BACK:.*]] {ascend.why = "T.copy from L0C overwrites
+// CHECK: ascend.wait_cross_flag %[[BACK:.*]] {ascend.why = "T.copy from L0C (line {{[0-9]+}}) overwrites
 // CHECK: scf.if
 // CHECK-NEXT: npu.store_l0c
 // CHECK-NEXT: }
@@ -361,7 +361,7 @@ func.func @handed_over_behind_branch(%W: !tile.buffer<64x64xf32, global>, %n: in
 // CHECK-LABEL: func.func @behind_a_sum
 // CHECK: npu.reduce sum
 // CHECK-NEXT: npu.duplicate
-// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "add needs what
+// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "add (line {{[0-9]+}}) needs what
 // CHECK-NEXT: npu.binary add
 func.func @behind_a_sum(%n: index) {
   %c0 = arith.constant 0 : index

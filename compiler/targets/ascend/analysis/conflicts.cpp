@@ -250,6 +250,26 @@ std::vector<Conflicts::AccessPair> Conflicts::pairsOf(const Node& first, const N
   return pairs;
 }
 
+std::vector<Conflicts::AccessPair> Conflicts::meetingsOf(const Node* earlier, const Node* later,
+                                                         const Node* carriedBy) const {
+  const auto [first, end] = instancesOf(earlier);
+  const auto [firstLater, endLater] = instancesOf(later);
+  const auto doMeet = [&, first = first, end = end, firstLater = firstLater,
+                       endLater = endLater](const AccessPair& pair) {
+    for (unsigned a = first; a < end; ++a)
+      for (unsigned b = firstLater; b < endLater; ++b)
+        if (overlapInAll(pair, a, carriedBy ? depthOf(carriedBy) : inSame(a), b))
+          return true;
+    return false;
+  };
+  std::vector<AccessPair> meetings;
+  for (const bool isGlobal : {false, true})
+    for (const bool byPhases : {false, true})
+      std::ranges::copy_if(pairsOf(*earlier, *later, isGlobal, byPhases),
+                           std::back_inserter(meetings), doMeet);
+  return meetings;
+}
+
 /// In each dim for itself: errs to true where dims go together.
 bool Conflicts::overlapInAll(const AccessPair& pair, unsigned earlierNumber, unsigned level,
                              unsigned laterNumber) const {

@@ -74,6 +74,15 @@ public:
   /// The fewest iterations of `loop` from `earlier` to a conflicting `later`, both in it, that are not of one
   /// iteration: at most its period.
   int64_t leastDistance(const Node* earlier, const Node* later, const Node* loop) const;
+  /// Accesses that conflict if their bytes meet.
+  struct AccessPair {
+    const Access* earlier = nullptr;
+    const Access* later = nullptr;
+  };
+  /// Those for which `later` has to wait for `earlier`: in a later iteration of `carriedBy`, or in the same of all if
+  /// that is null.
+  std::vector<AccessPair> meetingsOf(const Node* earlier, const Node* later,
+                                     const Node* carriedBy) const;
   /// True if the loop's phase is the same in both instances, or one is of all phases.
   bool samePhase(unsigned a, unsigned b, const Node* loop) const;
 
@@ -98,11 +107,6 @@ private:
   uint64_t loopsAskedBy(const Node& statement) const;
   unsigned firstAlike(unsigned number, bool isGlobal) const;
   const BitSet& conflictsByPhases(unsigned later, bool isGlobal) const;
-  /// Accesses that conflict if their bytes meet.
-  struct AccessPair {
-    const Access* earlier = nullptr;
-    const Access* later = nullptr;
-  };
   template <typename Visit>
   void forEachPair(unsigned later, bool isGlobal, bool byPhases, Visit visit) const;
   /// Whether no loop moves an access, beyond what its phase says.

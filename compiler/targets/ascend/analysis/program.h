@@ -70,6 +70,7 @@ constexpr int64_t kUnknownExtent = int64_t{1} << 40;
 /// first dim is the range itself.
 struct Access : Range {
   unsigned memory = 0; ///< accesses to different memories never meet
+  unsigned number = 0; ///< among all of its statement
   bool isWrite = false;
   bool isAtomic = false; ///< a write that commutes with other atomic ones
   bool isGlobal = false;
