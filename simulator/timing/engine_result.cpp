@@ -134,6 +134,15 @@ double CoreTime::shareOfPath(const std::string& path) const {
                                           : least->second / std::max(endCycle - startCycle, 1.0);
 }
 
+std::map<std::string, double> TimingReport::waitsAt(uint32_t place, Pipe pipe) const {
+  std::map<std::string, double> waits;
+  for (const CoreTime& core : cores)
+    if (core.place == place)
+      for (const auto& [cause, cycles] : core.pipes[unsigned(pipe)].stallCycles)
+        waits[cause] += microseconds(cycles);
+  return waits;
+}
+
 std::vector<KindTime> TimingReport::kinds() const {
   std::vector<KindTime> found;
   for (const bool isCube : {true, false}) {
@@ -166,7 +175,8 @@ std::vector<KindTime> TimingReport::kinds() const {
         time += times.at(place);
       if (!users.empty())
         kind.pipes[pipe] = {users.size(), microseconds(busy) / double(users.size()),
-                            time > 0 ? busy / time : 0}; // cores that wait for ever have no time
+                            time > 0 ? busy / time : 0, // cores that wait for ever have no time
+                            waitsAt(cores[kind.last].place, Pipe(pipe))};
     }
     found.push_back(kind);
   }

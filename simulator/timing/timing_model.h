@@ -81,6 +81,8 @@ struct PipeUse {
   size_t users = 0;            ///< cores of the chip that use it at all
   double busyMicroseconds = 0; ///< mean over these
   double share = 0;            ///< of the time of these
+  /// Idle time of the one that ends last, in all that it runs in turn, by what it waited for.
+  std::map<std::string, double> waitMicroseconds;
 };
 
 /// What the cores of one kind did.
@@ -117,6 +119,8 @@ struct TimingReport {
   }
   /// Of each kind of core that was launched, cubes first. The kinds have pipes of the same name.
   std::vector<KindTime> kinds() const;
+  /// Idle time of a pipe of one core of the chip in us, by what it waited for.
+  std::map<std::string, double> waitsAt(uint32_t place, Pipe pipe) const;
   /// Busy time of a pipe in us, as profilers show it: mean over the chip's cores, of either kind, that use it at all.
   double meanBusyMicroseconds(Pipe pipe) const;
   /// Mean of the times of the chip's cores, in us.

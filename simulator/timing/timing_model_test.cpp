@@ -329,6 +329,26 @@ TEST(TimingModel, PipesAreThoseOfOneKindOfCore) {
   EXPECT_GT(kinds[1].pipes[unsigned(Pipe::V)].share, 0.3);
 }
 
+/// Of 96 blocks each of the 48 cores runs two; what it waits for is that of both.
+TEST(TimingModel, WaitsAreThoseOfAllThatACoreRuns) {
+  const Trace trace = {copyEvent(Pipe::MTE2, 0, 1024), set(Pipe::MTE2, Pipe::V),
+                       await(Pipe::MTE2, Pipe::V), vectorEvent(VectorOp::Exp, DType::F32, 10)};
+  const TimingReport report = estimate(std::vector<Trace>(96, trace));
+  const KindTime kind = report.kinds().at(0);
+  EXPECT_EQ(kind.launched, 48U);
+  double waits = 0;
+  int blocks = 0;
+  for (const CoreTime& core : report.cores)
+    if (core.place == report.cores[kind.last].place) {
+      waits += core.pipes[unsigned(Pipe::V)].stallCycles.at("flag MTE2_V id 0") / 1850;
+      ++blocks;
+    }
+  EXPECT_EQ(blocks, 2);
+  EXPECT_NEAR(kind.pipes[unsigned(Pipe::V)].waitMicroseconds.at("flag MTE2_V id 0"), waits, 1e-9);
+  const auto& ofLast = report.cores[kind.last].pipes[unsigned(Pipe::V)].stallCycles;
+  EXPECT_GT(waits, 1.5 * ofLast.at("flag MTE2_V id 0") / 1850);
+}
+
 TEST(TimingModel, UnitsAreSharesOfTheWholeChip) {
   TraceEvent mmad;
   mmad.kind = TraceKind::Cube;

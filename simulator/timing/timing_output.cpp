@@ -145,7 +145,8 @@ std::string kindJson(const TimingReport& report, const KindTime& kind) {
     if (const PipeUse& use = kind.pipes[pipe]; use.users > 0)
       pipes += std::string(pipes.empty() ? "\"" : ",\"") + pipeLabel(Pipe(pipe)) +
                "\":{\"busy_us\":" + number(use.busyMicroseconds) +
-               ",\"share\":" + number(use.share) + ",\"cores\":" + std::to_string(use.users) + "}";
+               ",\"share\":" + number(use.share) + ",\"cores\":" + std::to_string(use.users) +
+               ",\"waits_us\":" + object(use.waitMicroseconds, number) + "}";
   return "\"" + std::string(kind.name()) + "\":{\"cores\":" + std::to_string(kind.launched) +
          ",\"cores_of_chip\":" + std::to_string(kind.ofChip) +
          ",\"core_us\":" + number(kind.microseconds) +

@@ -77,6 +77,8 @@ TEST(TimingOutput, JsonHoldsWhatTheTextSays) {
             std::string::npos)
       << json;
   EXPECT_NE(json.find("\"waits_us\":{\"flag MTE2_V id 0\":0."), std::string::npos) << json;
+  EXPECT_NE(json.find(",\"cores\":1,\"waits_us\":{\"flag MTE2_V id 0\":0."), std::string::npos)
+      << json;
   EXPECT_NE(json.find("\"bytes\":{\"GM->UB\":8192}"), std::string::npos) << json;
   EXPECT_EQ(std::count(json.begin(), json.end(), '{'), std::count(json.begin(), json.end(), '}'));
 }

@@ -64,15 +64,12 @@ class AscendTime:
         for name, kind in self.kinds.items():
             asked = sum(core["kind"] == name for core in self.cores)
             in_turn = f" for {asked} in turn" if asked > kind["cores"] else ""
+            last = f"the one that ends last, with {kind['last']}" if in_turn else kind["last"]
             lines.append(
                 f"{name} cores: {_of_chip(kind)}{in_turn}, {kind['core_us']:.2f} us on average; "
-                f"waits are those of {kind['last']}, which ends last"
+                f"waits are those of {last}{'' if in_turn else ', which ends last'}"
             )
-            last = next(core for core in self.cores if core["name"] == kind["last"])
-            for pipe in _PIPES:
-                if pipe in kind["pipes"]:
-                    waits = last["pipes"].get(pipe, {}).get("waits_us", {})
-                    lines.append(_pipe_line(pipe, kind, waits))
+            lines += [_pipe_line(pipe, kind) for pipe in _PIPES if pipe in kind["pipes"]]
         if self.stuck:
             lines.append(f"  the instructions wait for each other for ever: {self.stuck}")
         return "\n".join(lines) + "\n"
@@ -86,14 +83,14 @@ class AscendTime:
         return f"  {name}: {share:.0%} of the chip's limit{few}"
 
     def busiest(self) -> tuple[str, str, float]:
-        """The pipe that is busy most: the kind of core, its name and its share of the time; empty
-        words where none is."""
-        all_pipes = [
-            (kind, pipe, use["share"])
+        """The pipe that is busy the longest: the kind of core, its name and its share of their
+        time; empty words where none is."""
+        uses = [
+            (use["busy_us"], kind, pipe, use["share"])
             for kind, does in self.kinds.items()
             for pipe, use in does["pipes"].items()
         ]
-        return max(all_pipes, key=lambda one: one[2], default=("", "", 0.0))
+        return max(uses, default=(0.0, "", "", 0.0))[1:]
 
     @property
     def core(self) -> float:
@@ -110,9 +107,10 @@ def _of_chip(kind: dict[str, Any]) -> str:
     return f"all {there} of the chip" if used == there else f"{used} of the chip's {there}"
 
 
-def _pipe_line(pipe: str, kind: dict[str, Any], waits: dict[str, float]) -> str:
+def _pipe_line(pipe: str, kind: dict[str, Any]) -> str:
     """How busy a pipe is, and what that of the core that ends last waited for most."""
     use = kind["pipes"][pipe]
+    waits = use["waits_us"]
     some = "" if use["cores"] == kind["cores"] else f" on {use['cores']} cores"
     longest = sorted(waits.items(), key=lambda wait: -wait[1])[:2]
     told = ", ".join(f"{us:.2f} us for {cause}" for cause, us in longest if round(us, 2) > 0)

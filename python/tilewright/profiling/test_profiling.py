@@ -252,9 +252,12 @@ def test_waits_of_no_time_are_not_told():
     from tilewright.profiling.ascend_time import AscendTime
 
     waits = {"issue": 0.001, "flag MTE2_V id 0": 0.5, "flag V_MTE3 id 0": 0.25}
-    pipes = {"V": {"waits_us": waits}, "S": {"waits_us": {"issue": 0.004}}}
-    core = {"name": "vector core 0", "kind": "vector", "end_us": 1.5, "pipes": pipes}
-    uses = {"V": vector_pipe(1.0), "S": vector_pipe(0.5), "MTE3": vector_pipe(0.25)}
+    core = {"name": "vector core 0", "kind": "vector", "end_us": 1.5}
+    uses = {
+        "V": vector_pipe(1.0, waits),
+        "S": vector_pipe(0.5, {"issue": 0.004}),
+        "MTE3": vector_pipe(0.25),
+    }
     time = AscendTime("k", "910B2", 2.0, {"vector": vectors(uses)}, {"vector": 0.1}, [core], "")
     assert time.text() == (
         "estimated time on 910B2: 2.00 us, 0.50 of them for the launch\n"
@@ -263,13 +266,13 @@ def test_waits_of_no_time_are_not_told():
         "which ends last\n"
         "  V     busy       1.00 us, 100%; waited 0.50 us for flag MTE2_V id 0, 0.25 us for flag "
         "V_MTE3 id 0\n"
-        "  MTE3  busy       0.25 us,  25%\n"  # of which the core that ends last made no use
+        "  MTE3  busy       0.25 us,  25%\n"
         "  S     busy       0.50 us,  50%\n"
     )
 
 
-def vector_pipe(busy):
-    return {"busy_us": busy, "share": busy, "cores": 1}
+def vector_pipe(busy, waits=None):
+    return {"busy_us": busy, "share": busy, "cores": 1, "waits_us": waits or {}}
 
 
 def vectors(pipes):
@@ -285,8 +288,39 @@ def test_the_busiest_pipe_is_that_of_one_kind_of_core():
         "cube": vectors({"MTE2": vector_pipe(0.9), "M": vector_pipe(0.3)}),
         "vector": vectors({"MTE2": vector_pipe(0.1), "V": vector_pipe(0.2)}) | {"core_us": 1.25},
     }
+    kinds["vector"]["pipes"]["V"]["share"] = 0.95  # of cores that are done soon
     time = AscendTime("k", "910B2", 2.0, kinds, {}, [], "")
     assert time.busiest() == ("cube", "MTE2", 0.9)
     words = times_table([time]).splitlines()[1].split()
     assert words == ["k", "-", "1", "2.00", "1.25", "cube", "MTE2", "90%"]
     assert times_table([replace(time, kinds={})]).splitlines()[1].split()[4:] == ["0.00", "-"]
+
+
+def trace_of(*cores, ends=3.0):
+    """One instruction on each of two pipes of these cores, as the host writes it."""
+    events = []
+    for number, core in enumerate(cores):
+        events.append({"ph": "M", "name": "process_name", "pid": number, "args": {"name": core}})
+        for lane, pipe in enumerate(("MTE3", "MTE2")):
+            events += [
+                {"ph": "M", "name": "thread_name", "pid": number, "tid": lane,
+                 "args": {"name": pipe}},
+                {"ph": "X", "name": "DataCopy", "pid": number, "tid": lane, "ts": 0.0,
+                 "dur": ends - number, "args": {"line": "k.py:3", "critical": False}},
+            ]  # fmt: skip
+    return {"traceEvents": events}
+
+
+def test_the_timeline_names_cores_and_pipes_in_any_viewer():
+    """Plain text, that is, none of which what lies over it or the picture's edge hides."""
+    from tilewright.profiling.timeline_picture import timeline_picture
+
+    names = ["cube core 0 of k", "vector core 1 of k", "vector core 0 of k"]
+    svg = ET.fromstring(timeline_picture(trace_of(*names)))
+    words = [e for e in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert [e.text for e in words if e.text in (*names, "MTE2", "MTE3")] == [
+        "cube core 0 of k", "MTE2", "MTE3", "vector core 1 of k", "MTE2", "MTE3"
+    ]  # fmt: skip
+    for text in words:
+        assert set(text.keys()) <= {"x", "y", "fill"}
+        assert float(text.get("x")) + 6 * len(text.text) <= float(svg.get("width"))

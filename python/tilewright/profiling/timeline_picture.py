@@ -149,8 +149,11 @@ def timeline_picture(trace: dict[str, Any]) -> str:
     picture = _Picture(max((core.end for core in cores), default=0.0))
     for core in cores:
         picture.core(core)
-    words = "of each kind of core the one that ends last; outlined in black is the critical path"
-    picture.text(_LEFT, picture.y + 12, words, "#666666")
+    words = (
+        "of each kind of core the one that ends last; outlined in black is their part of the "
+        "critical path, which may lead through other cores"
+    )
+    picture.text(8, picture.y + 12, words, "#666666")
     height = round(picture.y + 24)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
