@@ -8,6 +8,7 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/memory_picture.h"
 #include "compiler/targets/ascend/memory_sizes.h"
+#include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/place_words.h"
 
 #include <llvm/ADT/MapVector.h>
@@ -25,7 +26,7 @@ using tile::MemorySpace;
 
 namespace {
 
-/// "line 5", "lines 5 to 7", "helpers.py:3 to line 7".
+/// "line 5", "lines 5 to 7", "helpers.py:3 to line 7"; "unused".
 std::string linesText(const BufferLife& life) {
   if (!life.firstUser)
     return "unused";
@@ -49,10 +50,10 @@ std::vector<MemoryRows> memoriesOf(func::FuncOp kernel, const chips::AscendChip&
     for (const BufferLife& life : lives) {
       tile::AllocOp alloc = life.alloc;
       if (alloc.getType().getSpace() == space && alloc.getAddress())
-        memory.rows.push_back({alloc.getSymName().value_or("buffer").str(),
-                               static_cast<int64_t>(*alloc.getAddress()),
-                               npu::storageBytes(alloc.getType()), life.first, life.last,
-                               life.firstUser != nullptr, linesText(life)});
+        memory.rows.push_back(
+            {alloc.getSymName().value_or("buffer").str(), static_cast<int64_t>(*alloc.getAddress()),
+             npu::storageBytes(alloc.getType()), life.first, life.last, life.firstUser != nullptr,
+             linesText(life) + (alloc->hasAttr(kTemporaryAttr) ? ", temporary" : "")});
     }
     llvm::sort(memory.rows, [](const BufferRow& a, const BufferRow& b) {
       return std::pair(a.address, a.first) < std::pair(b.address, b.first);
@@ -147,7 +148,7 @@ std::pair<int64_t, int64_t> eventsOf(Value event) {
 
 /// What the compiler has put in for one reason, at all of its places.
 struct Inserted {
-  std::string what, by, why; ///< "flag MTE2_V", " of the cube core"
+  std::string what, by, why; ///< "flag MTE2_V", " on the cube core"
   int64_t firstEvent = 0, endEvent = 0;
 
   void add(std::pair<int64_t, int64_t> events) {
@@ -166,12 +167,12 @@ struct Inserted {
   }
 };
 
-/// " of the cube core", in a kernel that has both kinds.
+/// " on the cube core", in a kernel that has both kinds.
 std::string coreOf(Operation* op, bool hasBoth) {
   auto scope = hasBoth ? op->getParentOfType<ScopeOp>() : ScopeOp();
   if (!scope)
     return "";
-  return scope.getAgent() == Agent::Cube ? " of the cube core" : " of the vector cores";
+  return scope.getAgent() == Agent::Cube ? " on the cube core" : " on the vector cores";
 }
 
 } // namespace

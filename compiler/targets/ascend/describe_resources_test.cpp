@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/describe_hazard.h"
+#include "compiler/targets/ascend/passes.h"
 
 #include <gtest/gtest.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -62,6 +63,16 @@ TEST_F(DescribeResources, Picture) {
   const std::string svg = memoryMapSvg(kernel, chip);
   EXPECT_EQ(svg.substr(0, 4), "<svg");
   EXPECT_NE(svg.find("<title>y: 256 bytes from 256, lines 6 to 7</title>"), std::string::npos);
+}
+
+/// Those that the compiler adds for an expression are told from the kernel's own.
+TEST_F(DescribeResources, TemporaryBuffers) {
+  kernel.walk([&](tile::AllocOp alloc) {
+    if (alloc.getSymName() == "y")
+      alloc->setAttr(kTemporaryAttr, UnitAttr::get(&context));
+  });
+  EXPECT_NE(memoryMapText(kernel, chip).find("  x  lines 5 to 6\n"), std::string::npos);
+  EXPECT_NE(memoryMapText(kernel, chip).find("  y  lines 6 to 7, temporary\n"), std::string::npos);
 }
 
 /// Of another file than the kernel's, as a macro's, a place has the file's name.
@@ -131,8 +142,8 @@ TEST_F(DescribeResources, WaitsOfBothKindsOfCore) {
   kernel.walk([&](PipeBarrierOp op) { wrap(op, Agent::Vector); });
   kernel.walk([&](SetCrossFlagOp op) { wrap(op, Agent::Cube); });
   const std::string text = insertedWaitsText(kernel, kernel);
-  EXPECT_NE(text.find("barrier of V of the vector cores: ln"), std::string::npos) << text;
-  EXPECT_NE(text.find("cross-core flag 0 of the cube core, behind MTE3: T.copy"), std::string::npos)
+  EXPECT_NE(text.find("barrier of V on the vector cores: ln"), std::string::npos) << text;
+  EXPECT_NE(text.find("cross-core flag 0 on the cube core, behind MTE3: T.copy"), std::string::npos)
       << text;
 }
 
