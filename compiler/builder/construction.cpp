@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <llvm/ADT/StringExtras.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -29,12 +31,25 @@ static int64_t nextIdentity() {
   return ++count & 0x7FFFFFFF;
 }
 
+/// What a library of C can call a kernel: letters beyond ASCII, and all else that C's names lack, are `_`.
+static std::string symbolOf(llvm::StringRef name) {
+  std::string symbol = name.empty() || llvm::isDigit(name[0]) ? "_" : "";
+  for (const char letter : name) {
+    const bool isWithinLetter =
+        (uint8_t(letter) & 0xC0) == 0x80; // of UTF-8, all but the first byte
+    if (!isWithinLetter)
+      symbol += llvm::isAlnum(letter) ? letter : '_';
+  }
+  return symbol;
+}
+
 Construction::Construction(std::string_view name, Place where)
     : context(makeContext()), ir(context.get()), kernelName(name), kernelPlace(where),
       place(std::move(where)), identity(nextIdentity()) {
   module = mlir::ModuleOp::create(location());
   ir.setInsertionPointToEnd(module->getBody());
-  function = mlir::func::FuncOp::create(ir, location(), kernelName, ir.getFunctionType({}, {}));
+  function =
+      mlir::func::FuncOp::create(ir, location(), symbolOf(kernelName), ir.getFunctionType({}, {}));
   function->setAttr(tile::kKernelAttr, ir.getUnitAttr());
   mlir::Block* body = function.addEntryBlock();
   frames.push_back(

@@ -197,6 +197,22 @@ TEST_F(KernelBuilderTest, StridedTensorsKeepTheirStrides) {
   EXPECT_THAT(finishedText(), HasSubstr("tile.strides = affine_map<()[s0] -> (s0, 1)>"));
 }
 
+TEST_F(KernelBuilderTest, NamesAreThoseOfC) {
+  const auto symbolOf = [](std::string_view name) {
+    KernelBuilder builder(name, {"kernel.py", 1, 1, 0});
+    builder.beginLaunch(std::vector<Index>{int64_t{1}}, std::vector<Index>{int64_t{1}});
+    builder.endLaunch();
+    const std::string text = builder.finish()->text(false);
+    const size_t begin = text.find('@') + 1;
+    return text.substr(begin, text.find('(', begin) - begin);
+  };
+  EXPECT_EQ(symbolOf("scale_2"), "scale_2");
+  EXPECT_EQ(symbolOf("z\xC3\xA4hlen"), "z_hlen");
+  EXPECT_EQ(symbolOf("my kernel-2"), "my_kernel_2");
+  EXPECT_EQ(symbolOf("2nd"), "_2nd");
+  EXPECT_EQ(symbolOf(""), "_");
+}
+
 TEST_F(KernelBuilderTest, RefusesBadLaunches) {
   std::vector<Index> one{int64_t{1}}, none, four(4, int64_t{1});
   auto attempt = [](std::vector<Index> grid, std::vector<Index> threads) {

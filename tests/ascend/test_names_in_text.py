@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,16 +98,27 @@ def test_scalar_arguments() -> None:
     np.testing.assert_array_equal(c, a * 36.5 + 8.25 + 10 * (block > 0) + 100 * (block > 2))
 
 
-def macros_of_headers(folder: Path) -> list[str]:
+def listed_of_headers(folder: Path, *options: str) -> str:
     source = folder / "headers.cpp"
     source.write_text('#include "kernel_operator.h"\n#include "tilewright_ascend.h"\n')
     folders = ["simulator/ascendc", "simulator/include", "device/ascend"]
-    command = ["clang++-22", "-std=c++17", "-dM", "-E", "-D__NPU_ARCH__=2201", source]
+    command = ["clang++-22", "-std=c++17", *options, "-D__NPU_ARCH__=2201", source]
     command += ["-DTILEWRIGHT_ASCEND=1", "-D__CCE_AICORE__=220", "-D__DAV_CUBE__=1"]
     command += [f"-I{ROOT / name}" for name in folders]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    names = re.findall(r"^#define ([A-Za-z]\w*)", listed, re.M)
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def macros_of_headers(folder: Path) -> list[str]:
+    names = re.findall(r"^#define ([A-Za-z]\w*)", listed_of_headers(folder, "-dM", "-E"), re.M)
     return sorted({name for name in names if not keyword.iskeyword(name)})
+
+
+def declarations_of_headers(folder: Path) -> list[str]:
+    """What the text may use by its name alone: of our namespaces, and constants beside them."""
+    listed = listed_of_headers(folder, "-fsyntax-only", "-Xclang", "-ast-list")
+    names = re.findall(r"^(?:AscendC|tilewright)::([A-Za-z]\w{2,})$", listed, re.M)
+    names += re.findall(r"^((?:PIPE|EVENT|KERNEL_TYPE|CACHELINE)_\w+)$", listed, re.M)
+    return sorted(set(names))
 
 
 def text_with(names: list[str], folder: Path) -> str:
@@ -134,17 +146,86 @@ def text_with(names: list[str], folder: Path) -> str:
     return str(dict(artifact.stages)["ascendc"])
 
 
+def names_in_text(names: list[str], folder: Path) -> list[str]:
+    """What a kernel's scalar arguments of these names are called."""
+    signature = re.search(r"many_kernel\(([^)]*)\)", text_with(names, folder))
+    assert signature is not None
+    written = re.findall(r"float (\w+)", signature[1])
+    assert len(written) == len(set(written)) == len(names)
+    return written
+
+
 @pytest.mark.skipif(shutil.which("clang++-22") is None, reason="lists the macros")
 def test_macros_are_no_names(tmp_path: Path) -> None:
     macros = macros_of_headers(tmp_path)
     assert {"M_PI", "INFINITY", "NAN", "UINT32_MAX", "BUFSIZ", "EINVAL"} <= set(macros)
     names = [*macros, "char16_t", "tilewrightBlocks", "tilewrightStream"]
-    text = text_with(names, tmp_path)
-    signature = re.search(r"many_kernel\(([^)]*)\)", text)
-    assert signature is not None
-    written = re.findall(r"float (\w+)", signature[1])
-    assert len(written) == len(set(written)) == len(names)
-    assert set(written) & set(names) == set()
+    assert set(names_in_text(names, tmp_path)) & set(names) == set()
+
+
+@pytest.mark.skipif(shutil.which("clang++-22") is None, reason="lists the declarations")
+def test_declarations_are_no_names(tmp_path: Path) -> None:
+    names = declarations_of_headers(tmp_path)
+    used = {"PIPE_V", "EVENT_ID0", "KERNEL_TYPE_AIV_ONLY", "toBfloat16", "twFailRequirement"}
+    assert used <= set(names)
+    assert set(names_in_text(names, tmp_path)) & set(names) == set()
+
+
+CHAIN = 5000
+ONES = T.Tensor((32, 32), "float32")
+DEFINED = "#define shift(x) x * 2\n#  define twice 2"
+
+
+# It has the name of its own device function, and names of constants, a macro and beyond ASCII.
+@T.prim_func
+def kernel(  # type: ignore[no-untyped-def]
+    é: ONES,
+    é_gm: ONES,
+    __gm: ONES,
+    kernel_kernel: T.float32,
+    KERNEL_TYPE_AIV_ONLY: T.float32,
+    shift: T.float32,
+):
+    with T.Kernel(1, is_npu=True, threads=1) as twice:
+        T.import_source(DEFINED)
+        PIPE_V = T.alloc_ub((32, 32), "float32")
+        GM_ADDR = T.alloc_ub((32, 32), "float32")
+        T.copy(é, PIPE_V)
+        T.copy(é_gm, GM_ADDR)
+        T.tile.add(PIPE_V, PIPE_V, GM_ADDR)
+        T.tile.mul(PIPE_V, PIPE_V, kernel_kernel + KERNEL_TYPE_AIV_ONLY)
+        T.tile.add(PIPE_V, PIPE_V, shift + T.cast(twice, "float32"))
+        T.copy(PIPE_V, __gm)
+
+
+def chained(x: Any) -> Any:  # noqa: ANN401
+    number = x
+    for _ in range(CHAIN):
+        number = (number + x) ^ 1
+    return number
+
+
+@T.prim_func
+def zählen(A: T.Tensor((8,), "int32"), x: T.int32):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((8,), "int32")
+        ergänzt = chained(x)
+        T.tile.fill(a, ergänzt)
+        T.copy(a, A)
+
+
+def test_names_that_others_have() -> None:
+    a, b, c = np.ones((32, 32), np.float32), np.full((32, 32), 2, np.float32), np.zeros((32, 32))
+    c = c.astype(np.float32)
+    tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)(a, b, c, 2.0, 3.0, 0.5)
+    np.testing.assert_array_equal(c, 15.5)
+
+
+def test_names_beyond_ascii_and_long_chains() -> None:
+    """An expression of 5000 operations is written in parts that a compiler of C++ can take."""
+    a = np.zeros(8, np.int32)
+    tilewright.compile(zählen, target="ascend", pass_configs=AUTOMATIC)(a, 7)
+    np.testing.assert_array_equal(a, chained(7))
 
 
 @T.prim_func

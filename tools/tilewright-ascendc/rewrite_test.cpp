@@ -17,6 +17,11 @@ TEST(Rewrite, LaunchBecomesCall) {
             "#line 1 \"a.cpp\"\nvoid f() { " + call + "ns::k<float, 2>, n, nullptr, s)(a, b); }");
 }
 
+TEST(Rewrite, NamesMayBeBeyondAscii) {
+  auto r = rewrite("void f() { z\u00E4hlen<<<1, nullptr, s>>>(a); }", "a.cpp");
+  EXPECT_EQ(r.host, "#line 1 \"a.cpp\"\nvoid f() { " + call + "z\u00E4hlen, 1, nullptr, s)(a); }");
+}
+
 TEST(Rewrite, LaunchMayStandDirectlyBehindALabel) {
   auto r = rewrite("void f() { switch (1) { case 1:k<<<1, nullptr, s>>>(a); } }", "a.cpp");
   EXPECT_EQ(r.host, "#line 1 \"a.cpp\"\nvoid f() { switch (1) { case 1: " + call +

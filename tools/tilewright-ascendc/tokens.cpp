@@ -8,7 +8,9 @@ namespace tilewright::ascendc {
 namespace {
 
 bool nameStart(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '$';
+  const auto byte = static_cast<unsigned char>(c);
+  const bool isOfUtf8 = byte > 127; // beyond ASCII, only names have letters
+  return std::isalpha(byte) || c == '_' || c == '$' || isOfUtf8;
 }
 bool nameChar(char c) {
   return nameStart(c) || std::isdigit(static_cast<unsigned char>(c));

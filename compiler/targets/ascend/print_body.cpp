@@ -181,8 +181,12 @@ bool BodyPrinter::print(Operation* op) {
 /// Where a value is computed anew at each use: constants, `bx * 64`, and what is used once, in its own block.
 static bool standsInline(Operation* op, const Expression& expression) {
   constexpr size_t shortest = 12;
+  // A compiler of C++ takes some 256 brackets in one another, and each is of two letters at least.
+  constexpr size_t longest = 400;
   if (isa<arith::ConstantOp>(op))
     return true;
+  if (expression.text.size() > longest)
+    return false;
   Value result = op->getResult(0);
   if (!nameOfVariable(result).empty())
     return false;

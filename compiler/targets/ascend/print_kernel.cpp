@@ -12,8 +12,18 @@ namespace {
 
 using namespace mlir;
 
-std::string tensorParameter(const tile::KernelArgument& argument) {
-  return argument.name + "_gm";
+/// Macros that a source of the user's defines.
+SmallVector<StringRef> macrosOf(StringRef source) {
+  SmallVector<StringRef> names;
+  for (StringRef line : llvm::split(source, '\n')) {
+    line = line.ltrim();
+    if (!line.consume_front("#"))
+      continue;
+    line = line.ltrim();
+    if (line.consume_front("define"))
+      names.push_back(line.ltrim().take_while([](char c) { return llvm::isAlnum(c) || c == '_'; }));
+  }
+  return names;
 }
 
 class KernelPrinter {
@@ -63,14 +73,17 @@ private:
     return text;
   }
 
-  /// What the device function's own names may not hide.
+  /// What the device function's own names may not hide: itself, which the toolchain's launch calls beside its
+  /// parameters, and what the user's sources define.
   void reserveNames(SourceText& text) {
-    for (const tile::KernelArgument& argument : arguments)
-      if (argument.kind == tile::KernelArgument::Tensor)
-        text.reserve(tensorParameter(argument));
+    text.reserve(name + "_kernel");
     kernel.walk([&](npu::CallOp call) {
       text.reserve(call.getCallee().split(':').first.split('<').first);
     });
+    if (auto sources = kernel->getAttrOfType<ArrayAttr>(kSourcesAttr))
+      for (auto source : sources.getAsRange<StringAttr>())
+        for (StringRef macro : macrosOf(source.getValue()))
+          text.reserve(macro);
   }
 
   /// The device function's parameters; what is passed by value is bound to the name that it gets.
@@ -78,7 +91,8 @@ private:
     std::string written;
     for (const tile::KernelArgument& argument : arguments) {
       if (argument.kind == tile::KernelArgument::Tensor) {
-        written += "GM_ADDR " + tensorParameter(argument) + ", ";
+        addresses.push_back(text.freshName(argument.name + "_gm"));
+        written += "GM_ADDR " + addresses.back() + ", ";
         continue;
       }
       const Value value = kernel.getArgument(argument.number);
@@ -96,10 +110,11 @@ private:
                    parameters(text) + ") {");
     text.line("KERNEL_TASK_TYPE_DEFAULT(" + std::string(kind.taskType()) + ");");
     BodyPrinter body(text, kind);
+    const auto* address = addresses.begin();
     for (const tile::KernelArgument& argument : arguments)
       if (argument.kind == tile::KernelArgument::Tensor)
         body.bindTensor(kernel.getArgument(argument.number), argument, arguments, kernel,
-                        tensorParameter(argument));
+                        *address++);
     if (!body.printBlock(kernel.getBody().front()))
       return std::nullopt;
     text.close();
@@ -186,7 +201,8 @@ private:
   SmallVector<tile::KernelArgument> arguments;
   LaunchKind kind;
   std::string name;
-  std::string tensorNames; ///< of the device function
+  SmallVector<std::string> addresses; ///< names of the device function's pointers to tensors
+  std::string tensorNames;            ///< of the device function
 };
 
 } // namespace

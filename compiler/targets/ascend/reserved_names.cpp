@@ -52,12 +52,12 @@ static constexpr llvm::StringLiteral kOfC =
     "le32toh le64toh math_errhandling offsetof sched_priority strdupa strndupa "
     "tilewrightBlocks tilewrightStream va_arg va_copy va_end va_start ";
 
-/// How more of these macros begin: none of a kernel's names does.
-static constexpr llvm::StringLiteral kBeginningsOfC =
-    "ADJ_ ATOMIC_ CLOCK_ CLONE_ CPU_ FP_ HUGE_VAL INT8_ INT16_ INT32_ INT64_ INTMAX_ INTPTR_ "
-    "INT_FAST INT_LEAST LC_ MOD_ M_1_ M_2_ M_E M_LN M_LOG M_PI M_SQRT PTHREAD_ SCHED_ SNAN STA_ "
-    "TILEWRIGHT_ TW_ UINT8_ UINT16_ UINT32_ UINT64_ UINTMAX_ UINTPTR_ UINT_FAST UINT_LEAST "
-    "pthread_ ";
+/// How more of these macros begin, and constants of Ascend C: none of a kernel's names does.
+static constexpr llvm::StringLiteral kBeginnings =
+    "ADJ_ ATOMIC_ CACHELINE_ CLOCK_ CLONE_ CPU_ EVENT_ID FP_ HUGE_VAL INT8_ INT16_ INT32_ INT64_ "
+    "INTMAX_ INTPTR_ INT_FAST INT_LEAST KERNEL_TYPE_ LC_ MOD_ M_1_ M_2_ M_E M_LN M_LOG M_PI M_SQRT "
+    "PIPE_ PTHREAD_ SCHED_ SNAN STA_ TILEWRIGHT_ TW_ UINT8_ UINT16_ UINT32_ UINT64_ UINTMAX_ "
+    "UINTPTR_ UINT_FAST UINT_LEAST pthread_ ";
 
 /// The interface of Ascend C (simulator/ascendc/interface_names.txt), and macros of its headers.
 static constexpr llvm::StringLiteral kOfAscendC =
@@ -114,30 +114,53 @@ static constexpr llvm::StringLiteral kOfAscendC =
     "WriteGmByPassDCache Xor ascendc_assert bfloat16_t half localTensor matmul_tiling "
     "operator optiling pipe_t platform_ascendc printf tilewright ";
 
+/// What headers of Ascend C declare beside it, for their own use.
+static constexpr llvm::StringLiteral kBesideAscendC =
+    "AIC AIV AlignUp AtomicDtype AtomicOp BLOCK_CUBE BlockMode BufferState CFG_NZ CO2Layout "
+    "CUBE_MAX_SIZE CountBitsCntSameAsSignBit DEFAULT_BLK_NUM DEFAULT_BLK_STRIDE "
+    "DEFAULT_BLOCK_SIZE DEFAULT_C0_SIZE DEFAULT_REPEAT_STRIDE DEQF16 DataFormat DeqScale "
+    "DequantParams DivCeil ENTIRE_DATA_CACHE F322BF16 F322F16 GetSortLen GetSortOffset "
+    "GetSysWorkSpacePtr GmAlloc GmFree IS_RESER_LOAD3D_DEFAULT_CONFIG InitGlobalMemory "
+    "InitOutput IsResetLoad3dConfig IsSameType KernelMetaType KernelMode LNCFG_NORM "
+    "LayerNormConfig LayerNormPara LayerNormSeparateTiling LayerNormTiling "
+    "LoadDataRepeatParam MASK_PLACEHOLDER MASK_PLACEHOLDER_LIST MAX_REPEAT_TIMES MIX MaskNone "
+    "MeanParams NoQuant ONE_BLK_FLOAT_NUM ONE_BLK_HALF_NUM ONE_BLK_SIZE ONE_BYTE_BIT_SIZE "
+    "ONE_REPEAT_BYTE_SIZE PadParams PadTiling QF322B8_PRE QuantMode_t QuePosition REQ8 "
+    "ReducePattern RmsNormTiling SINGLE_CACHE_LINE SOFTMAX_DEFAULT_CFG SetKernelMode "
+    "SetSaturationFlag SetSyncBaseAddr SoftMaxShapeInfo SoftMaxTiling SoftmaxConfig "
+    "SoftmaxMode Std SumParams TOTAL_UB_SIZE Tensor TopKInfo TopKMode TopkTiling "
+    "TransDataTo5HDImpl TransposeType UnPadParams UnPadTiling VDEQF16 VQF322B8_PRE VREQ8 "
+    "VdeqInfo bilinear cubeRegisters ";
+
 /// The functions of device/ascend.
 static constexpr llvm::StringLiteral kOfOurHeaders =
-    "addL0cToGm addUbToGm afterVector broadcastColumns broadcastRows ceilDiv combine "
-    "copyGmToL1 copyGmToUb copyL0cToGm copyL1ToL0A copyL1ToL0ATransposed copyL1ToL0B "
-    "copyL1ToL0BTransposed copyUbToGm copyUbToUb cosine errorFunction exclusiveOr fillL1 "
-    "fillRepeats floorDiv fromFloat hyperbolicTangent infinity larger loadFractals loadRows "
-    "localTensor magnitude multiply nonZeroDivisor notANumber power reduceColumns reduceRepeats "
-    "reduceRows "
-    "reduceSomeRows roundDown roundToEven roundToZero roundUp roundedTo rowExpand sameBits "
-    "sine slotValue smaller spreadToBlocks squareRoot tensorAddress toFloat toInteger "
-    "transposeTile truncDiv truncMod wholeReduceMax wholeReduceMin withSign ";
+    "addL0cToGm addUbToGm afterVector ascend blockBytes broadcastColumns broadcastRows "
+    "ceilDiv combine copyGmToL1 copyGmToUb copyL0cToGm copyL1ToL0A copyL1ToL0ATransposed "
+    "copyL1ToL0B copyL1ToL0BTransposed copyUbToGm copyUbToUb cosine errorFunction exclusiveOr "
+    "fillL1 fillRepeats fillRow firstIntegral floorDiv fractalBytes fractalRows fromFloat "
+    "hyperbolicTangent infinity larger loadFractals loadRows loadTransposedFloats localTensor "
+    "magnitude mostRepeats mostRows multiply nonZeroDivisor notANumber power reduceColumns "
+    "reduceRepeats reduceRows reduceSomeRows repeatBytes roundDown roundToEven roundToZero "
+    "roundUp roundedTo rowBytes rowExpand sameBits sine slotValue smaller spreadToBlocks "
+    "squareRoot tensorAddress toBfloat16 toFloat toInteger transposeTile truncDiv truncMod "
+    "wholeReduceMax wholeReduceMin withSign ";
 
 llvm::SmallVector<llvm::StringRef> reservedNames() {
   llvm::SmallVector<llvm::StringRef> names;
-  for (llvm::StringRef list : {kOfCpp, kOfC, kOfAscendC, kOfOurHeaders})
+  for (llvm::StringRef list : {kOfCpp, kOfC, kOfAscendC, kBesideAscendC, kOfOurHeaders})
     llvm::SplitString(list, names, " ");
   return names;
 }
 
-bool mayBeMacro(llvm::StringRef name) {
+bool beginsAsReserved(llvm::StringRef name) {
   llvm::SmallVector<llvm::StringRef> beginnings;
-  llvm::SplitString(kBeginningsOfC, beginnings, " ");
-  return llvm::any_of(beginnings,
-                      [&](llvm::StringRef beginning) { return name.starts_with(beginning); });
+  llvm::SplitString(kBeginnings, beginnings, " ");
+  // TwPlace and twSetFlag are the host's.
+  const bool isOfHost = name.size() > 2 && name.drop_front().starts_with("w") &&
+                        llvm::toLower(name[0]) == 't' && llvm::isUpper(name[2]);
+  return isOfHost || llvm::any_of(beginnings, [&](llvm::StringRef beginning) {
+           return name.starts_with(beginning);
+         });
 }
 
 } // namespace tilewright::ascend

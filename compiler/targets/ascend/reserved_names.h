@@ -10,7 +10,7 @@ namespace tilewright::ascend {
 /// Keywords, and what our headers and the vendor's put into scope.
 llvm::SmallVector<llvm::StringRef> reservedNames();
 
-/// True of a name that begins as macros of C's headers do, of which there are hundreds.
-bool mayBeMacro(llvm::StringRef name);
+/// True of a name that begins as macros of C's headers do, of which there are hundreds, or as constants of Ascend C.
+bool beginsAsReserved(llvm::StringRef name);
 
 } // namespace tilewright::ascend

@@ -116,7 +116,7 @@ std::string SourceText::freshName(StringRef wanted) {
   for (char c : wanted)
     name += llvm::isAlnum(c) || c == '_' ? c : '_';
   // Leading underlines are the compilers'.
-  if (name.empty() || name[0] == '_' || llvm::isDigit(name[0]) || mayBeMacro(name))
+  if (name.empty() || name[0] == '_' || llvm::isDigit(name[0]) || beginsAsReserved(name))
     name = "v" + name;
   int uses = taken.lookup(name);
   if (uses == 0) {
