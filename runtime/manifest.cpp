@@ -214,6 +214,10 @@ std::vector<LaunchSpec> readLaunches(Reader& reader, const Json& root) {
     if (!isSound)
       reader.fail("launches", "must hold objects with a boolean 'cooperative'");
     launches.push_back({isSound && entry.value("cooperative", false)});
+    if (isSound && entry.contains("line"))
+      launches.back().place = reader.text(entry, "file") + ":" +
+                              std::to_string(reader.integer(entry, "line", 1, INT32_MAX)) + ":" +
+                              std::to_string(reader.integer(entry, "column", 1, INT32_MAX));
   }
   if (launches.empty())
     reader.fail("launches", "must have one entry at least");

@@ -62,13 +62,14 @@ struct Param {
 struct DeviceAssertion {
   std::string message;
   std::string file;
-  int32_t line = 0;
+  int32_t line = 0; // 0: no place is known
   int32_t column = 0;
 };
 
 /// What a caller must know of one of a kernel's launches.
 struct LaunchSpec {
   bool isCooperative = false; // its blocks wait for each other
+  std::string place = "";     // "kernel.py:12:5", of T.Kernel; empty: unknown
 };
 
 struct Manifest {

@@ -27,6 +27,7 @@ TEST(Manifest, ReadsAllFields) {
   ASSERT_EQ(manifest->launches.size(), 2u);
   EXPECT_FALSE(manifest->launches[0].isCooperative);
   EXPECT_TRUE(manifest->launches[1].isCooperative);
+  EXPECT_EQ(manifest->launches[1].place, "");
   const Param& param = manifest->params[0];
   EXPECT_EQ(param.type->name, "float16");
   EXPECT_EQ(param.align, 64);
@@ -37,6 +38,16 @@ TEST(Manifest, ReadsAllFields) {
   EXPECT_EQ(param.strides->size(), 3u);
   EXPECT_EQ(manifest->asserts[0].line, 3);
   EXPECT_FALSE(manifest->usesTiles);
+}
+
+TEST(Manifest, ReadsWhereALaunchStands) {
+  std::string error;
+  auto manifest = Manifest::parse(
+      R"({"format": 1, "name": "k", "target": "ascend",
+          "launches": [{"cooperative": false, "file": "k.py", "line": 7, "column": 2}]})",
+      error);
+  ASSERT_TRUE(manifest) << error;
+  EXPECT_EQ(manifest->launches[0].place, "k.py:7:2");
 }
 
 TEST(Manifest, ReadsThatTilesAreNeeded) {

@@ -179,10 +179,18 @@ json::Array assertsToJson(func::FuncOp kernel) {
   return list;
 }
 
-json::Array launchesToJson(func::FuncOp kernel) {
+/// With places where the runtime says what is wrong with a grid.
+json::Array launchesToJson(func::FuncOp kernel, bool withPlaces) {
   json::Array list;
-  for (auto launch : kernel.getOps<LaunchOp>())
-    list.push_back(json::Object{{"cooperative", waitsForBlocks(launch)}});
+  for (auto launch : kernel.getOps<LaunchOp>()) {
+    json::Object entry{{"cooperative", waitsForBlocks(launch)}};
+    if (const Place place = placeOf(launch.getLoc()); withPlaces && place.isKnown()) {
+      entry["file"] = place.file;
+      entry["line"] = int64_t(place.line);
+      entry["column"] = int64_t(place.column);
+    }
+    list.push_back(std::move(entry));
+  }
   return list;
 }
 
@@ -269,7 +277,7 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"scratch_bytes", scratchBytes},
                         {"workspace_bytes", workspaceBytes},
                         {"cores_per_block", coresPerBlock},
-                        {"launches", launchesToJson(kernel)},
+                        {"launches", launchesToJson(kernel, /*withPlaces=*/target == "ascend")},
                         {"asserts", assertsToJson(kernel)}};
   if (usesTiles)
     manifest["tiles"] = true;

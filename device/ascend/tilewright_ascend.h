@@ -17,6 +17,8 @@
 #define TW_REQUIRE(condition, ...)                                                                 \
   ((condition) ? (void)0                                                                           \
                : ::AscendC::twFailRequirement(::tilewright::ascend::Place::here(), __VA_ARGS__))
+/// Gives each turn of a loop without a bound a place, also where its body leaves nothing to be done.
+#define TW_TURN() asm volatile("nop")
 #define TW_TENSOR_NAMES(names) ::tilewright::ascend::tilewrightAscendTensorNames(names)
 #else
 #define TW_PLACE
@@ -24,6 +26,7 @@
 #define TW_TENSOR(number)
 #define TW_NAME_TENSOR(tensor, ...)
 #define TW_REQUIRE(...) ascendc_assert(__VA_ARGS__)
+#define TW_TURN()
 #define TW_TENSOR_NAMES(names)
 #endif
 

@@ -47,10 +47,30 @@ private:
   void* stream = nullptr;
 };
 
-constexpr int64_t kMostCores = int64_t(1) << 31;
+/// Cores that a launch may ask for: the vendor's runtime takes no more (kMostLaunched of the compiler's launch_kind.h).
+constexpr int64_t kMostCores = 65535;
 
 /// The first extent of a grid that divides by zero.
 constexpr int64_t kNoExtents = INT64_MIN;
+
+/// Why a grid can't be launched; empty if it can.
+std::string refusalOf(const int64_t (&extents)[3], int64_t coresPerBlock) {
+  if (extents[0] == kNoExtents)
+    return "an extent of the grid divides an integer by zero";
+  const std::string ofTwo = coresPerBlock == 1 ? "" : " of two vector cores each";
+  std::string blocks;
+  int64_t cores = coresPerBlock;
+  for (const int64_t extent : extents) {
+    blocks += (blocks.empty() ? "" : " x ") + std::to_string(extent);
+    cores = cores > kMostCores / extent ? kMostCores + 1 : cores * extent;
+  }
+  if (cores <= kMostCores)
+    return "";
+  while (blocks.ends_with(" x 1"))
+    blocks.resize(blocks.size() - 4);
+  return "the grid has " + blocks + " blocks" + ofTwo + ", but a launch has at most " +
+         std::to_string(kMostCores) + (ofTwo.empty() ? "" : " cores");
+}
 
 /// What the host has found in a launch: errors become the caller's, all else is printed.
 struct Findings {
@@ -145,20 +165,15 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
   }
   int64_t extents[3] = {1, 1, 1};
   grid(slots, extents);
-  if (extents[0] == kNoExtents) {
-    error = spec.name + ": an extent of the grid divides an integer by zero";
+  if (std::any_of(extents, extents + 3,
+                  [](int64_t extent) { return extent <= 0 && extent != kNoExtents; }))
+    return true;
+  if (const std::string reason = refusalOf(extents, spec.coresPerBlock); !reason.empty()) {
+    const std::string& place = spec.launches[0].place;
+    error = (place.empty() ? spec.name + ": " : place + ": error: ") + reason;
     return false;
   }
-  int64_t cores = spec.coresPerBlock;
-  for (int64_t extent : extents) {
-    if (extent <= 0)
-      return true;
-    if (cores > kMostCores / extent) {
-      error = spec.name + ": the grid has more than 2^31 blocks";
-      return false;
-    }
-    cores *= extent;
-  }
+  const int64_t cores = spec.coresPerBlock * extents[0] * extents[1] * extents[2];
   DeviceMemory memory(*acl);
   int32_t code = 0;
   std::vector<uint64_t> device(slots, slots + slotCount);

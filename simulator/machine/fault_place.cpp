@@ -322,10 +322,11 @@ FaultPlace placeOf(const CallChain& chain) {
       continue;
     std::vector<std::string> command = {"addr2line",       "-a", "-f", "-i", "-e", code.module,
                                         hexOf(code.offset)};
-    // Code that makes room on the stack has no line: that before it has, unless a function begins here.
-    constexpr uint64_t longestProbe = 24;
-    for (uint64_t back = 8; i == 0 && back <= longestProbe; back += 8)
-      command.push_back(hexOf(code.offset - back));
+    // The jump of an endless loop, and code that makes room on the stack, have no line: that before it has, unless a
+    // function begins here.
+    if (i == 0)
+      for (const uint64_t back : {1, 8, 16, 24})
+        command.push_back(hexOf(code.offset - back));
     if (FaultPlace place = firstOf(linesOfOneFunction(outputOf(command))); !place.file.empty())
       return place;
   }

@@ -122,11 +122,14 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
   // Frame pointers for the same. A large array must not reach beyond the guard of the stack, and what uses a null
   // pointer must stay.
   if (pass != Host)
-    flags.insert(flags.end(), {"-D__CCE_AICORE__=220", "-D__NPU_DEVICE__=1",
-                               "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
-                               "-fstack-clash-protection", "-fno-delete-null-pointer-checks",
-                               // So that object_references.h knows who uses which.
-                               "-fdata-sections", "-ffunction-sections"});
+    flags.insert(flags.end(),
+                 {"-D__CCE_AICORE__=220", "-D__NPU_DEVICE__=1", "-fno-omit-frame-pointer",
+                  "-fno-optimize-sibling-calls",
+                  // A loop without an end stays one, and has a place when a limit ends it.
+                  "-fno-finite-loops", "-fstack-clash-protection",
+                  "-fno-delete-null-pointer-checks",
+                  // So that object_references.h knows who uses which.
+                  "-fdata-sections", "-ffunction-sections"});
   for (const char* d : {"-D__NPU_ARCH__=2201", "-DTILEWRIGHT_ASCEND=1"})
     flags.push_back(d);
   // A user's warnings are about the user's code.

@@ -19,6 +19,7 @@
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Pass/Pass.h>
 #include <mlir/Transforms/Passes.h>
 
@@ -81,6 +82,26 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   return passes;
 }
 
+/// Refuses a grid that no launch can have. How many cores a block takes is known only now.
+bool checkGrid(func::FuncOp kernel) {
+  const int64_t cores = launchKindOf(kernel).launchedPerBlock();
+  for (auto launch : kernel.getOps<tile::LaunchOp>()) {
+    int64_t blocks = 1;
+    for (Value extent : launch.getGrid())
+      if (llvm::MulOverflow(blocks, getConstantIntValue(extent).value_or(1), blocks))
+        blocks = std::numeric_limits<int64_t>::max();
+    if (blocks <= kMostLaunched / cores)
+      continue;
+    launch.emitError() << "unsupported on ascend: the grid has " << blocks << " blocks"
+                       << (cores == 1 ? "" : " of two vector cores each")
+                       << ", but a launch has at most " << kMostLaunched
+                       << (cores == 1 ? "" : " cores")
+                       << "; let each block do several parts of the work";
+    return false;
+  }
+  return true;
+}
+
 } // namespace
 
 void prepareContext(MLIRContext& context) {
@@ -123,6 +144,8 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!lowerToInstructions(*module, session))
     return false;
   func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
+  if (!checkGrid(kernel))
+    return false;
   session.stages.emplace_back("memory", memoryMapText(kernel, *session.chip));
   session.stages.emplace_back("memory.svg", memoryMapSvg(kernel, *session.chip));
   session.stages.emplace_back("waits",

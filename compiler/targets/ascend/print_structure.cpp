@@ -114,6 +114,8 @@ bool BodyPrinter::printFor(tile::ForOp loop) {
 
 bool BodyPrinter::printWhile(tile::WhileOp loop) {
   text.open("while (true) {");
+  if (text.isForHost())
+    text.line("TW_TURN();");
   for (Operation& op : loop.getCondition().front()) {
     if (auto condition = dyn_cast<tile::ConditionOp>(op)) {
       text.line("if (!(" + text.text(condition.getCondition()) + "))");

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a launch can't do is an error at the line of T.Kernel, and a loop without an end one at the
+loop."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_group import AUTOMATIC
+
+import tilewright
+import tilewright.language as T
+
+ELEMENTS = 70000
+
+
+def copies(blocks: Any, cores: int) -> Any:  # noqa: ANN401
+    """A kernel whose T.Kernel stands three lines behind its head."""
+
+    @T.prim_func
+    def one(A: T.Tensor((ELEMENTS,), "float32"), n: T.int32):  # type: ignore[no-untyped-def]
+        with T.Kernel(n if blocks is None else blocks, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((8,), "float32")
+            T.copy(A[0], a)
+            T.copy(a, A[0])
+
+    @T.prim_func
+    def two(A: T.Tensor((ELEMENTS,), "float32"), n: T.int32):  # type: ignore[no-untyped-def]
+        with T.Kernel(n if blocks is None else blocks, is_npu=True) as (_, vid):
+            a = T.alloc_ub((8,), "float32")
+            T.copy(A[vid * 8], a)
+            T.copy(a, A[vid * 8])
+
+    return one if cores == 1 else two
+
+
+OF_TWO = " of two vector cores each"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "cores", "sentence"),
+    [
+        (65536, 1, "the grid has 65536 blocks, but a launch has at most 65535"),
+        (2**40, 1, "the grid has 1099511627776 blocks, but a launch has at most 65535"),
+        (32768, 2, f"the grid has 32768 blocks{OF_TWO}, but a launch has at most 65535 cores"),
+    ],
+)
+def test_more_blocks_than_a_launch_has(blocks: int, cores: int, sentence: str) -> None:
+    """Of a constant grid the compiler says it, of another the call."""
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(copies(blocks, cores), target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    line = copies(blocks, cores).function.__code__.co_firstlineno + 2
+    advice = "; let each block do several parts of the work"
+    assert error.message == f"unsupported on ascend: {sentence}{advice}"
+    assert (error.place.file, error.place.line) == (__file__, line)
+    if blocks < 2**31:
+        kernel = tilewright.compile(copies(None, cores), target="ascend", pass_configs=AUTOMATIC)
+        with pytest.raises(RuntimeError) as refused:
+            kernel(np.ones(ELEMENTS, np.float32), blocks)
+        assert re.fullmatch(rf"{__file__}:{line}:\d+: error: {sentence}", str(refused.value))
+
+
+def test_largest_constant_grid() -> None:
+    options = {"target": "ascend", "pass_configs": AUTOMATIC}
+    assert "one_kernel" in tilewright.compile(copies(65535, 1), **options).get_kernel_source()
+
+
+@T.prim_func
+def endless(A: T.Tensor((32,), "float32"), n: T.int32):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((32,), "float32")
+        v = T.alloc_var("int32")
+        v = n
+        while v < 10:
+            v = v * 2
+        T.copy(A, a)
+        T.copy(a, A)
+
+
+@T.prim_func
+def endless_behind_a_copy(A: T.Tensor((32,), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((32,), "float32")
+        v = T.alloc_var("int32")
+        v = 0
+        T.copy(A, a)
+        while v < 1:
+            v = v * 2
+        T.copy(a, A)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arguments", "behind"), [(endless, [0], 6), (endless_behind_a_copy, [], 7)]
+)
+def test_a_loop_without_an_end_has_its_line(
+    kernel: Any,  # noqa: ANN401
+    arguments: list[int],
+    behind: int,
+) -> None:
+    """C++ takes every loop for one with an end: the first was left out, the second a trap."""
+    made = tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)
+    with pytest.raises(RuntimeError, match="endless loop: the kernel is back in the") as caught:
+        made(np.ones(32, np.float32), *arguments)
+    line = kernel.function.__code__.co_firstlineno + behind
+    assert f"{__file__}:{line}: error: endless loop" in str(caught.value)
