@@ -112,9 +112,17 @@ bool isRoute(MemorySpace from, MemorySpace to) {
 }
 
 /// What lies between two memories that no copy joins.
-const char* wayBetween(MemorySpace from, MemorySpace to) {
-  if (to == MemorySpace::L0A || to == MemorySpace::L0B)
+std::string wayBetween(MemorySpace from, MemorySpace to) {
+  const auto name = [](MemorySpace space) { return tile::stringifyMemorySpace(space).str(); };
+  if (to == MemorySpace::L0A || to == MemorySpace::L0B) {
+    if (from == MemorySpace::L0A || from == MemorySpace::L0B)
+      return "only gemms read " + name(from) + ", and only copies from L1 fill " + name(to);
+    if (from == MemorySpace::L0C)
+      return "it goes through UB or global memory, and from there through L1";
     return "it goes through L1";
+  }
+  if (from == MemorySpace::L0C && to == MemorySpace::L1)
+    return "it goes through UB or global memory";
   if (from == MemorySpace::Global && to == MemorySpace::Global)
     return "it goes through a tile in UB (T.alloc_ub)";
   if (to == MemorySpace::L0C)
@@ -203,7 +211,8 @@ void KernelBuilder::annotateAddress(Buffer buffer, int64_t bytes) {
   }
   if (bytes < 0 || bytes % 32 != 0) {
     state->error("the address of " + quoted(record.name) + " is " + std::to_string(bytes) +
-                 ", but it must be a multiple of 32 bytes");
+                 ", but it must be " + (bytes < 0 ? "0 or a positive" : "a") +
+                 " multiple of 32 bytes");
     return;
   }
   alloc.setAddress(bytes);

@@ -123,7 +123,12 @@ TEST_F(AscendTest, MisalignedAddress) {
   launchOnNpu();
   Buffer tile = alloc("tile", {64}, "UB");
   line().annotateAddress(tile, 40);
-  expectError("the address of 'tile' is 40, but it must be a multiple of 32 bytes");
+  line().annotateAddress(tile, -32);
+  EXPECT_THAT(
+      messages(),
+      ElementsAre("the address of 'tile' is 40, but it must be a multiple of 32 bytes",
+                  "the address of 'tile' is -32, but it must be 0 or a positive multiple of "
+                  "32 bytes"));
 }
 
 TEST_F(AscendTest, UnknownScope) {
@@ -156,6 +161,23 @@ TEST_F(AscendTest, RouteThatDoesNotExist) {
   Buffer l0 = alloc("a_l0", {16, 16}, "L0A", "float16");
   line().copy(a, l0);
   expectError("there is no copy from 'A' in global memory to 'a_l0' in L0A; it goes through L1");
+}
+
+TEST_F(AscendTest, RoutesFromWhereAProductLies) {
+  launchOnNpu();
+  Buffer a = alloc("a", {16, 16}, "L0A"), b = alloc("b", {16, 16}, "L0B"),
+         c = alloc("c", {16, 16}, "L0C"), l1 = alloc("l1", {16, 16}, "L1");
+  line().copy(a, b);
+  line().copy(c, a);
+  line().copy(c, l1);
+  EXPECT_THAT(
+      messages(),
+      ElementsAre("there is no copy from 'a' in L0A to 'b' in L0B; only gemms read L0A, and "
+                  "only copies from L1 fill L0B",
+                  "there is no copy from 'c' in L0C to 'a' in L0A; it goes through UB or "
+                  "global memory, and from there through L1",
+                  "there is no copy from 'c' in L0C to 'l1' in L1; it goes through UB or "
+                  "global memory"));
 }
 
 TEST_F(AscendTest, RouteBack) {

@@ -460,14 +460,18 @@ size_t leadingDimsLeftOut(Construction& state, const Side& source, const Side& t
 }
 
 bool checkReduced(Construction& state, const std::string& operation, const Side& source,
-                  const Side& target, int64_t dim) {
+                  const Side& target, int64_t dim, int64_t written) {
   if (isReduced(state, source.extents, target.extents, dim))
     return true;
   const Extents dropped = withoutDim(source.extents, dim);
   const BufferRecord& from = state.record(source.buffer);
   const BufferRecord& to = state.record(target.buffer);
+  const std::string dimText = written < 0 || written == dim
+                                  ? std::to_string(dim)
+                                  : std::to_string(written) + " (on an NPU the " +
+                                        (written == 0 ? "last but one" : "last") + " of 3)";
   state.error(operation + " of " + quoted(from.name) + " " + state.text(source.extents) +
-                  " over dim " + std::to_string(dim) + " gives " + state.text(dropped) + ", but " +
+                  " over dim " + dimText + " gives " + state.text(dropped) + ", but " +
                   quoted(to.name) + " is " + state.text(target.extents),
               {state.allocatedHere(from), state.allocatedHere(to)});
   return false;
@@ -478,13 +482,18 @@ bool checkReduced(Construction& state, const std::string& operation, const Side&
 namespace {
 
 /// On an NPU the dims of a tile with 3 dims are counted in its last two; nothing after an error.
-std::optional<int64_t> npuDim(Construction& state, const Side& source, int64_t dim) {
+std::optional<int64_t> npuDim(Construction& state, const std::string& operation, const Side& source,
+                              int64_t dim) {
   if (!state.isNpu || source.extents.size() != 3 || dim < 0)
     return dim;
   if (dim < 2)
     return dim + 1;
-  state.error("a reduction of 3 dims over dim " + std::to_string(dim) +
-              ": on an NPU 0 and 1 are the last two dims");
+  const BufferRecord& record = state.record(source.buffer);
+  state.error(
+      operation + " over dim " + std::to_string(dim) + " of " + quoted(record.name) +
+          " with 3 dims, but on an NPU dim 0 and dim 1 are the last two; write dim=1 for the "
+          "last",
+      {state.allocatedHere(record)});
   return std::nullopt;
 }
 
@@ -535,7 +544,7 @@ void KernelBuilder::reduce(std::string_view kind, const Operand& source, const O
   if (!from || !to || !state->requireTileScope("T." + operation))
     return;
   auto parsed = reduceKind(*state, kind, *from);
-  auto counted = npuDim(*state, *from, dim);
+  auto counted = npuDim(*state, operation, *from, dim);
   auto resolved = counted ? resolveDim(*state, operation, *from, *counted) : std::nullopt;
   const size_t leftOut =
       resolved && state->isNpu ? leadingDimsLeftOut(*state, *from, *to, *resolved) : 0;
@@ -551,7 +560,7 @@ void KernelBuilder::reduce(std::string_view kind, const Operand& source, const O
     return;
   if (!parsed || !resolved || !requireOnChip(*state, operation, *from) ||
       !requireOnChip(*state, operation, *to) ||
-      !checkReduced(*state, operation, *from, *to, *resolved))
+      !checkReduced(*state, operation, *from, *to, *resolved, dim))
     return;
   auto op = tile::ReduceOp::create(state->ir, state->location(), *parsed, toRegion(*state, *from),
                                    toRegion(*state, *to), *resolved, clear,

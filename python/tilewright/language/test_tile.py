@@ -410,7 +410,16 @@ def test_dims_of_three_count_in_the_last_two() -> None:
     made = result(lambda d, s: T.reduce_sum(s, d, 1), floats(1, 4), a)
     np.testing.assert_allclose(made, exact(a).sum(2), rtol=1e-6, atol=1e-6)
     assert refusal(lambda d, s: T.reduce_sum(s, d, 2), floats(1, 4), a) == (
-        "a reduction of 3 dims over dim 2: on an NPU 0 and 1 are the last two dims"
+        "reduce_sum over dim 2 of 'b' with 3 dims, but on an NPU dim 0 and dim 1 are the last two; "
+        "write dim=1 for the last"
+    )
+    assert refusal(lambda d, s: T.reduce_sum(s, d, 1), floats(1, 8), a) == (
+        "reduce_sum of 'b' (1, 4, 8) over dim 1 (on an NPU the last of 3) gives (1, 4), but 'a' is "
+        "(1, 8)"
+    )
+    assert refusal(lambda d, s: T.reduce_sum(s, d, 0), floats(1, 4), a) == (
+        "reduce_sum of 'b' (1, 4, 8) over dim 0 (on an NPU the last but one of 3) gives (1, 8), "
+        "but 'a' is (1, 4)"
     )
 
 
