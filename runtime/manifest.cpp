@@ -315,7 +315,8 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
   return manifest;
 }
 
-bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error) {
+bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error, size_t results) {
+  const auto listOf = [&](size_t at) { return at < results ? "out_idx" : "workspace_idx"; };
   auto count = int64_t(params.size());
   std::vector<int64_t> tensors;
   for (int64_t param = 0; param < count; ++param)
@@ -330,7 +331,7 @@ bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error) 
         tensor >= 0 && tensor < int64_t(tensors.size()))
       param = tensors[size_t(tensor)];
     if (param < 0 || param >= count || !params[size_t(param)].isTensor) {
-      error = name + ": out_idx " + std::to_string(number) +
+      error = name + ": " + listOf(outIdx.size()) + " " + std::to_string(number) +
               (param < 0 || param >= count
                    ? " is out of range for " + std::to_string(count) + " parameters"
                    : " is '" + params[size_t(param)].name + "', which is no tensor");
@@ -338,14 +339,19 @@ bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error) 
     }
     outIdx.push_back(int32_t(param));
   }
-  std::vector<int32_t> sorted = outIdx;
-  std::ranges::sort(sorted);
-  auto twice = std::ranges::adjacent_find(sorted);
-  if (twice == sorted.end())
-    return true;
-  error = name + ": out_idx and workspace_idx together name parameter " + std::to_string(*twice) +
-          ", '" + params[size_t(*twice)].name + "', twice";
-  return false;
+  for (size_t at = 0; at < outIdx.size(); ++at) {
+    const auto before = size_t(std::ranges::find(outIdx, outIdx[at]) - outIdx.begin());
+    if (before == at)
+      continue;
+    const std::string first = listOf(before), second = listOf(at),
+                      parameter = "parameter " + std::to_string(outIdx[at]) + ", '" +
+                                  params[size_t(outIdx[at])].name + "'";
+    error = name + ": " +
+            (first == second ? first + " names " + parameter + ", twice"
+                             : first + " and " + second + " both name " + parameter);
+    return false;
+  }
+  return true;
 }
 
 } // namespace tilewright::runtime

@@ -92,8 +92,9 @@ struct Manifest {
   /// Reads and checks the JSON; on failure, nothing, and `error` says what is wrong where.
   static std::optional<Manifest> parse(std::string_view json, std::string& error);
   /// Sets `outIdx`; negative numbers count from the end. They count all parameters, or, for Ascend where
-  /// that names a scalar, the tensors. False, and `error`, if they name no tensors.
-  bool setOutputs(std::span<const int64_t> numbers, std::string& error);
+  /// that names a scalar, the tensors. False, and `error`, if they name no tensors, or one twice. Behind the first
+  /// `results` stand workspaces, which the error calls so.
+  bool setOutputs(std::span<const int64_t> numbers, std::string& error, size_t results = SIZE_MAX);
 };
 
 } // namespace tilewright::runtime

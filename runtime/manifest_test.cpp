@@ -61,6 +61,20 @@ TEST(Manifest, ReadsThatTilesAreNeeded) {
   EXPECT_EQ(error, "manifest: 'tiles' must be true or false");
 }
 
+TEST(Manifest, OutputsAndWorkspacesAreDifferentTensors) {
+  std::optional<Manifest> manifest;
+  const auto errorOf = [&](std::vector<int64_t> numbers, size_t results) {
+    std::string error;
+    manifest = Manifest::parse(whole, error);
+    EXPECT_FALSE(manifest->setOutputs(numbers, error, results));
+    return error;
+  };
+  EXPECT_EQ(errorOf({0, -2}, 2), "k: out_idx names parameter 0, 'A', twice");
+  EXPECT_EQ(errorOf({0, -2}, 0), "k: workspace_idx names parameter 0, 'A', twice");
+  EXPECT_EQ(errorOf({0, -2}, 1), "k: out_idx and workspace_idx both name parameter 0, 'A'");
+  EXPECT_EQ(errorOf({0, 5}, 1), "k: workspace_idx 5 is out of range for 2 parameters");
+}
+
 /// As TileLang-Ascend counts, where the number of a scalar can mean nothing else.
 TEST(Manifest, OutputsOfAscendMayCountTensors) {
   std::string error;

@@ -39,10 +39,10 @@ KernelObject loadForAscend(nb::handle library, const Manifest& manifest, Argumen
 }
 
 KernelObject load(nb::handle library, const std::string& manifestText,
-                  const std::optional<std::vector<int64_t>>& outIdx) {
+                  const std::optional<std::vector<int64_t>>& outIdx, size_t results) {
   std::string error;
   auto manifest = Manifest::parse(manifestText, error);
-  if (!manifest || (outIdx && !manifest->setOutputs(*outIdx, error)))
+  if (!manifest || (outIdx && !manifest->setOutputs(*outIdx, error, results)))
     throw nb::value_error(error.c_str());
   auto checker = ArgumentChecker::make(*manifest, error);
   if (!checker)
@@ -128,10 +128,10 @@ NB_MODULE(_runtime, m) {
       .def(
           "__init__",
           [](KernelObject* self, nb::handle library, const std::string& manifest,
-             const std::optional<std::vector<int64_t>>& outIdx) {
-            new (self) KernelObject(load(library, manifest, outIdx));
+             const std::optional<std::vector<int64_t>>& outIdx, std::optional<size_t> results) {
+            new (self) KernelObject(load(library, manifest, outIdx, results.value_or(SIZE_MAX)));
           },
-          "library"_a, "manifest"_a, "out_idx"_a = nb::none())
+          "library"_a, "manifest"_a, "out_idx"_a = nb::none(), "results"_a = nb::none())
       .def_prop_ro("name", [](const KernelObject& self) { return self.checker.manifest().name; })
       .def_prop_ro("cpu", [](const KernelObject& self) { return self.checker.manifest().cpu; })
       .def_prop_ro("out_idx",

@@ -12,9 +12,10 @@ class Kernel:
         library: str | bytes | Callable[..., object],
         manifest: str,
         out_idx: list[int] | None = None,
+        results: int | None = None,
     ) -> None:
         """Loads a library (a path whose digest was checked, or its bytes). `out_idx` replaces that
-        of the manifest. ValueError: the manifest is wrong; OSError: the library can't be loaded.
+        of the manifest; behind its first `results` numbers stand workspaces, as errors call them. ValueError: the manifest is wrong; OSError: the library can't be loaded.
 
         A function in place of a library runs the kernel: it gets all parameters, checked, in order:
         (address, shape, strides in elements or ()) of a tensor, the value of a scalar."""

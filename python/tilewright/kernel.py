@@ -60,7 +60,8 @@ class JITKernel(_runtime.Kernel):
         recompile: Callable[[], Sequence[tuple[str, str]]] | None = None,
     ) -> None:
         outputs = [out_idx] if isinstance(out_idx, int) else out_idx
-        super().__init__(entry.library, entry.manifest, outputs)
+        results = len(out_idx.results) if isinstance(out_idx, Outputs) else None
+        super().__init__(entry.library, entry.manifest, outputs, results)
         self.entry = entry
         self.target = target
         self._prim_func = prim_func
@@ -304,7 +305,7 @@ class WorkspaceKernel(JITKernel):
     """A kernel whose calls make workspaces (`workspace_idx`) beside the outputs."""
 
     def __init__(self, entry: Entry, outputs: Outputs, **more: Any) -> None:
-        super().__init__(entry, list(outputs), **more)
+        super().__init__(entry, outputs, **more)
         results = {self._parameter(number) for number in outputs.results}
         self._is_kept = [number in results for number in self.made_idx]
 

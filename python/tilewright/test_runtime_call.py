@@ -615,9 +615,7 @@ def test_load_errors(folder):
         manifest_of("x", [], format=2): "manifest: 'format' must be an integer from 1 to 1",
         manifest_of("x", [], out_idx=[0]): "x: out_idx 0 is out of range for 0 parameters",
         manifest_of("x", [one], out_idx=[-1]): "x: out_idx -1 is 's', which is no tensor",
-        manifest_of("x", [two], out_idx=[0, -1]): (
-            "x: out_idx and workspace_idx together name parameter 0, 't', twice"
-        ),
+        manifest_of("x", [two], out_idx=[0, -1]): ("x: out_idx names parameter 0, 't', twice"),
         manifest_of("x", [tensor("t", [1], "int3")]): (
             "manifest: 'dtype' is 'int3', which can't be passed"
         ),
