@@ -19,6 +19,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/place_words.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -209,8 +210,10 @@ private:
       builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
     }
     auto barrier = PipeBarrierOp::create(builder, Pipe::All);
-    barrier->setAttr(kWhyAttr, builder.getStringAttr("nothing is known of what '" +
-                                                     call.getCallee().str() + "' queues"));
+    const std::string place = placeWords(call);
+    barrier->setAttr(kWhyAttr, builder.getStringAttr(
+                                   "nothing is known of what '" + call.getCallee().str() + "'" +
+                                   (place.empty() ? "" : " (" + place + ")") + " queues"));
   }
 
   CallExternOp call;

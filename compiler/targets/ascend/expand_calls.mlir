@@ -9,7 +9,7 @@ func.func @calls(%A: !tile.buffer<64x10xf32, global>, %n: index, %s: f32) {
     %x = tile.alloc "x" : !tile.buffer<4x10xf32, UB>
     // Nothing is known of it: barriers of all pipes. Rows of 10 lie 16 apart, so element 12 is 18.
     // CHECK: ascend.scope vector {
-    // CHECK-NEXT: ascend.pipe_barrier all {ascend.why = "nothing is known of what 'twice' queues"}
+    // CHECK-NEXT: ascend.pipe_barrier all {ascend.why = "nothing is known of what 'twice' (line {{[0-9]+}}) queues"}
     // CHECK: npu.call "twice"(%[[X:.*]], %arg2 : {{.*}}) offsets[%c18] bytes [184] access ["rw"] pipe all on vector
     // CHECK: ascend.pipe_barrier all
     ascend.call "twice"(%x, %c12, %s) ["rw", "value"] : !tile.buffer<4x10xf32, UB>, index, f32
