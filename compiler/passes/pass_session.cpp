@@ -37,16 +37,22 @@ bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, StringRef prefix, Pass
 }
 
 bool runPasses(ModuleOp module, std::vector<std::unique_ptr<Pass>> passes, StringRef prefix,
-               PassSession& session) {
+               PassSession& session, ArrayRef<StringRef> together) {
+  bool isWell = true;
   for (std::unique_ptr<Pass>& pass : passes) {
+    const bool isTogether = llvm::is_contained(together, pass->getArgument());
+    if (!isWell && !isTogether)
+      return false;
     if (session.isCancelled()) {
       session.problem = "cancelled";
       return false;
     }
-    if (!runPass(module, std::move(pass), prefix, session))
+    const bool done = runPass(module, std::move(pass), prefix, session);
+    if (!done && !isTogether)
       return false;
+    isWell = isWell && done;
   }
-  return true;
+  return isWell;
 }
 
 } // namespace tilewright

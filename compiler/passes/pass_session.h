@@ -68,8 +68,11 @@ std::string stageText(mlir::ModuleOp module);
 bool runPass(mlir::ModuleOp module, std::unique_ptr<mlir::Pass> pass, llvm::StringRef prefix,
              PassSession& session);
 
-/// Runs all of them, until one fails or the session is cancelled; then `problem` says so.
+/// Runs all of them, until one fails or the session is cancelled; then `problem` says so. Those whose arguments are
+/// in `together` follow each other and all run, also where one has failed: each lowers operations of its own, and a
+/// user hears of all that are wrong at once.
 bool runPasses(mlir::ModuleOp module, std::vector<std::unique_ptr<mlir::Pass>> passes,
-               llvm::StringRef prefix, PassSession& session);
+               llvm::StringRef prefix, PassSession& session,
+               llvm::ArrayRef<llvm::StringRef> together = {});
 
 } // namespace tilewright

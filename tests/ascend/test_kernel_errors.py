@@ -310,6 +310,36 @@ def test_misaligned_operands(message: str) -> None:
     assert line == 6
 
 
+def test_all_that_is_misaligned_is_told_at_once() -> None:
+    """Products, copies, reductions, operations of the vector unit: each kind has its own pass."""
+
+    @T.prim_func
+    def main(A: T.Tensor((128,), "float"), C: T.Tensor((128,), "float")):
+        with T.Kernel(1, is_npu=True, threads=1):
+            x = T.alloc_ub((128,), "float")
+            y = T.alloc_ub((128,), "float")
+            a = T.alloc_L1((48, 32), "float16")
+            b = T.alloc_L1((32, 32), "float16")
+            c = T.alloc_L0C((32, 32), "float")
+            T.copy(A[0:8], x[3:11])
+            T.tile.add(y[0:32], x[3:35], 1.0)
+            T.reduce_max(x[3:35], y[0:1], dim=0)
+            T.gemm_v0(a[4:36, :], b, c, init=True)
+            T.fill(y[3:35], 1.0)
+            T.copy(y, C)
+
+    found = {line: text for text, line in errors_of(main, AUTOMATIC)}
+    assert sorted(found) == [6, 7, 8, 9, 10]
+    for line, what in (
+        (6, "the copy's target begins at byte 12"),
+        (7, "an operand of T.tile.add begins 12 bytes behind"),
+        (8, "the reduction's source begins at byte 12"),
+        (9, "a of a gemm begins at row 4"),
+        (10, "the fill begins at byte 12"),
+    ):
+        assert what in found[line]
+
+
 def test_a_start_that_is_not_known_to_be_misaligned() -> None:
     """Each fill is only there where it begins at a block, or its loop may run once."""
 

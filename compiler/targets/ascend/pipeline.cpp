@@ -110,7 +110,10 @@ void prepareContext(MLIRContext& context) {
 
 bool lowerToInstructions(ModuleOp module, Session& session) {
   const PhaseTimer timer(session, "passes");
-  return runPasses(module, makePipeline(session), kPrefix, session);
+  static constexpr llvm::StringRef expansions[] = {"ascend-expand-gemms", "ascend-expand-copies",
+                                                   "ascend-expand-reductions",
+                                                   "ascend-vectorize-parallel"};
+  return runPasses(module, makePipeline(session), kPrefix, session, expansions);
 }
 
 bool compileModule(ModuleOp original, Session& session) {
