@@ -159,7 +159,10 @@ Buffer KernelBuilder::view(Buffer source, std::span<const Index> shape, Dtype dt
   record.ir = tile::ViewOp::create(state->ir, state->location(), type, record.ir, dynamic);
   record.dtype = dtype;
   record.shape = std::move(dims);
-  return state->add(std::move(record));
+  const Place allocated = record.place; // it has the name of what is there
+  const Buffer made = state->add(std::move(record));
+  state->record(made).place = allocated;
+  return made;
 }
 
 // Queries: of a poisoned or foreign handle, what harms least

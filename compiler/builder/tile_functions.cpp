@@ -489,6 +489,15 @@ private:
     const auto* bytes = std::get_if<int64_t>(&tiles[0].side.extents[0]);
     for (size_t number = 1; number < tiles.size(); ++number) {
       const auto* size = std::get_if<int64_t>(&tiles[number].side.extents[0]);
+      const auto* first = std::get_if<int64_t>(&tiles[1].side.extents[0]);
+      if (number > 1 && first && size && *first != *size) {
+        state.error(name + " has source 0 " + quoted(record(tiles[1]).name) + " of " +
+                        std::to_string(*first) + " elements but source " +
+                        std::to_string(number - 1) + " " + quoted(record(tiles[number]).name) +
+                        " of " + std::to_string(*size),
+                    {note(tiles[1]), note(tiles[number])});
+        return false;
+      }
       if (!bytes || !size || *size != *bytes * 8) {
         state.error(name + " makes a bit per element: " + quoted(record(tiles[number]).name) +
                         " has " + state.text(tiles[number].side.extents[0]) + " elements, but " +

@@ -261,6 +261,29 @@ def test_misalignment() -> None:
     assert line == 2
 
 
+def test_notes_stand_where_tiles_were_allocated() -> None:
+    """Also where an operation takes the elements of a tile one after the other."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((16, 16), "float")
+            y = T.alloc_ub((8, 16), "float")
+            mask = T.alloc_ub((2, 16), "uint8")
+            T.copy(A, x)
+            T.tile.compare(mask, x, y, "GT")
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend")
+    (error,) = caught.value.errors
+    assert error.message == (
+        "T.tile.compare has source 0 'x' of 256 elements but source 1 'y' of 128"
+    )
+    first = main.function.__code__.co_firstlineno + 3
+    notes = [(note.place.line - first, note.message) for note in error.notes]
+    assert notes == [(0, "'x' was allocated here"), (1, "'y' was allocated here")]
+
+
 #: Of x and y, tiles of 128 float32, with i that counts from 0.
 MISALIGNED: dict[str, Callable[..., None]] = {
     "T.tile.add begins 12 bytes behind": lambda x, y, m, i: T.tile.add(y[0:32], x[3:35], 1.0),

@@ -376,3 +376,28 @@ def test_a_pointer_says_how_far_it_goes(extent: int | None) -> None:
     a = random.standard_normal((8, 64)).astype(np.float32)
     kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs={})
     np.testing.assert_allclose(kernel(a), a.astype(np.float64) * 3 - 0.5, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "f(x)", "1st", "f;g", "a::", "f<int"])
+def test_a_name_that_is_none(name: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            x = T.alloc_ub((64,), "float32")
+            T.call_extern("handle", name, x.access_ptr("rw"))
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    assert error.message == f"T.call_extern calls a function by its name, and {name!r} is none"
+
+
+def test_a_source_that_is_no_text() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            T.import_source(5)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    assert caught.value.errors[0].message == "T.import_source takes text, not 5 of type int"

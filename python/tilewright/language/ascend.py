@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ..capture.tracer import current, guarded_by_poison, plain_text
+from ..capture.tracer import current, describe, guarded_by_poison, plain_text
 from .frames import RunTimeContext
 from .memory import allocate, view
 from .values import BufferRef, LanguageError
@@ -73,9 +73,14 @@ alloc_UB = alloc_ub
 def annotate_address(addresses: dict[Any, Any]) -> None:
     """Fixed byte offsets of allocations in their memories; they may overlap."""
     tracer = current()
-    for buffer, offset in addresses.items():
-        if not isinstance(buffer, BufferRef):
-            raise LanguageError("T.annotate_address takes buffers and their byte offsets")
+    items = addresses.items() if isinstance(addresses, dict) else [(addresses, None)]
+    for buffer, offset in items:
+        if not isinstance(buffer, BufferRef) or not isinstance(addresses, dict):
+            raise LanguageError(
+                "T.annotate_address takes buffers and their byte offsets, {buffer: 0}, not "
+                f"{describe(buffer)}",
+                python=TypeError,
+            )
         (address,) = tracer.integers([offset], "an address")
         tracer.builder.annotate_address(tracer.buffer_handle(buffer), address)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 
-from ..capture.tracer import current, guarded_by_poison
+from ..capture.tracer import current, describe, guarded_by_poison
 from .dtypes import is_dtype
 from .values import BufferRef, Element, LanguageError, RegionRef, Traced, unsupported
 
@@ -42,6 +42,9 @@ _GEMM = re.compile(
     r"tl::ascend::gemm_v0<\s*\w+,\s*\w+,\s*(\d+),\s*(\d+),\s*(\d+),\s*(true|false),\s*(true|false)\s*>"
 )
 _COPY_IN_UB = re.compile(r"tl::ascend::copy_ub_to_ub<\s*\w+,\s*\w+,\s*(\d+)\s*>")
+
+#: `tools::affine<float, 32>`: a name of C++, with template arguments or without.
+_FUNCTION = re.compile(r"(::)?[^\W\d]\w*(<[^;{}]*>)?(::[^\W\d]\w*(<[^;{}]*>)?)*")
 
 
 class Pointer:
@@ -217,6 +220,8 @@ def _call_copy(count: int, args: tuple[Any, ...]) -> None:
 def call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
     """A call of a function of Ascend C that the language has no name for."""
     tracer = current()
+    if not _FUNCTION.fullmatch(name):
+        raise LanguageError(f"T.call_extern calls a function by its name, and {name!r} is none")
     if dtype not in ("handle", "void"):
         raise unsupported(f"T.call_extern of a function that gives a {dtype} is not supported")
     given = [
@@ -239,6 +244,8 @@ def import_source(source: str | None) -> None:
     if source is None:
         return
     refuse_source_of_gpus(source)
-    refuse_late_source(str(source))
-    tracer.sources.append(str(source))
-    tracer.builder.import_source(str(source))
+    if not isinstance(source, str):
+        raise LanguageError(f"T.import_source takes text, not {describe(source)}", python=TypeError)
+    refuse_late_source(source)
+    tracer.sources.append(source)
+    tracer.builder.import_source(source)

@@ -465,5 +465,12 @@ def test_addresses_are_of_buffers() -> None:
         with T.Kernel(1, is_npu=True) as (cid, vid):
             T.annotate_address({"C": 0})
 
-    message = refusal(main, np.zeros(8, np.float32))
-    assert message == "T.annotate_address takes buffers and their byte offsets"
+    wanted = "T.annotate_address takes buffers and their byte offsets, {buffer: 0}, not "
+    assert refusal(main, np.zeros(8, np.float32)) == f"{wanted}'C' of type str"
+
+    @T.prim_func
+    def plain(C: T.Tensor((8,), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            T.annotate_address(3)
+
+    assert refusal(plain, np.zeros(8, np.float32)) == f"{wanted}3 of type int"
