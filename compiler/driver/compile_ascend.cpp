@@ -10,8 +10,13 @@ std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const Compil
   const std::string chip = options.cpu == "native" ? "910B2" : options.cpu;
   session.chip = chips::findAscendChip(chip);
   if (!session.chip) {
-    diagnostics.push_back(
-        {Severity::Unsupported, {}, "there is no Ascend chip '" + chip + "'", {}});
+    std::string names;
+    for (const chips::AscendChip& known : chips::ascendChips())
+      names += (names.empty() ? "" : ", ") + known.name;
+    diagnostics.push_back({Severity::Unsupported,
+                           {},
+                           "there is no Ascend chip '" + chip + "'; there are: " + names,
+                           {}});
     return std::nullopt;
   }
   session.automation = {

@@ -28,7 +28,13 @@ std::optional<Artifact> makeArtifact(const BuiltKernel& kernel, PassSession& ses
                                      llvm::function_ref<bool(mlir::ModuleOp)> compileModule) {
   mlir::ModuleOp module = kernel.module();
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic& diagnostic) {
-    diagnostics.push_back(convertDiagnostic(diagnostic, errors));
+    Diagnostic found = convertDiagnostic(diagnostic, errors);
+    // An element that is read and written may be wrong twice.
+    const bool isKnown = llvm::any_of(diagnostics, [&](const Diagnostic& other) {
+      return other.place == found.place && other.message == found.message;
+    });
+    if (!isKnown)
+      diagnostics.push_back(std::move(found));
   });
   if (!compileModule(module)) {
     if (!session.problem.empty())

@@ -244,7 +244,8 @@ def test_loops_keep_their_names() -> None:
 
 
 def test_unknown_chip() -> None:
-    with pytest.raises(tilewright.CompileError, match="there is no Ascend chip '310P'"):
+    message = "there is no Ascend chip '310P'; there are: 910B1, 910B2, 910B3, 910B4, 910_9391"
+    with pytest.raises(tilewright.CompileError, match=message):
         tilewright.compile(softmax(64, 64, 16), target="ascend", cpu="310P")
 
 

@@ -55,6 +55,12 @@ def transposed_of_some(A, C, n):  # type: ignore[no-untyped-def]
     T.copy(A[0:n, 0:64], a[0:64, 0:n], transpose=True)
 
 
+@T.macro
+def computed_in_l1(A, C, n):  # type: ignore[no-untyped-def]
+    a = T.alloc_L1((32, 64), "float16")
+    T.tile.add(a, a, 1.0)  # what it reads and what it writes are wrong alike: one error
+
+
 BETWEEN = "; those from L1 to L0 and to or from UB can be"
 REFUSED = {
     "unsupported on ascend: a transposed copy from global to L1" + BETWEEN: transposed_to_l1,
@@ -64,6 +70,8 @@ REFUSED = {
     "unsupported on ascend: a transposed copy of extents that are known at run time only": (
         transposed_of_some
     ),
+    "unsupported on ascend: single elements of L1; cores read and write those of UB (T.alloc_ub) "
+    "and of tensors": computed_in_l1,
 }
 
 

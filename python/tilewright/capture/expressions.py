@@ -77,6 +77,11 @@ _FRAME_BUILTINS = (locals, globals, vars, eval, exec)
 
 def _contains(items: Value, item: Value) -> Value:
     """`item in items`; on values of the kernel, a comparison with each of a tuple or list."""
+    if isinstance(items, BufferRef):
+        raise LanguageError(
+            f"buffer {items.name!r} has no 'in'; compare elements, as in {items.first_element()}",
+            python=TypeError,
+        )
     if not isinstance(items, (tuple, list)) or not any(isinstance(v, Expr) for v in (item, *items)):
         return item in items
     same = [operator.eq(item, other) for other in items]

@@ -183,6 +183,8 @@ WRONG = {
     "T.copy(A, A, loop_layout=1)": "loop_layout of T.copy must be a T.Fragment, not 1",
     "x = T.Tensor((1,), data=3)": "T.view needs a buffer",
     "A[10**30] = 1": f"the number {10**30} does not fit in 64 bits",
+    "A[0] = 10**9999": "the number of 33216 bits does not fit in 64 bits",
+    "x = 1 in A": "buffer 'A' has no 'in'; compare elements, as in A[0]",
     "S = T.alloc_shared((10**30,), 'float32')": f"the number {10**30} does not fit in 64 bits",
     "for i in T.Pipelined(4, num_stages=A):\n    pass": "'num_stages' can't be buffer 'A'",
     "x = " + "- " * 900 + "A[0]": "the kernel nests too deeply",

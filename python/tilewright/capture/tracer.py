@@ -501,7 +501,8 @@ class Tracer:
 def in_64_bits(number: Any) -> Any:
     """The number, unless it is an integer that no dtype holds."""
     if isinstance(number, int) and not -(1 << 63) <= number < (1 << 64):
-        raise LanguageError(f"the number {number} does not fit in 64 bits", python=OverflowError)
+        digits = str(number) if abs(number) < 10**40 else f"of {number.bit_length()} bits"
+        raise LanguageError(f"the number {digits} does not fit in 64 bits", python=OverflowError)
     return number
 
 
