@@ -382,12 +382,15 @@ void KernelBuilder::callExternal(std::string_view function,
 }
 
 void KernelBuilder::importSource(std::string_view text) {
-  constexpr const char* kSources = "ascend.sources";
-  llvm::SmallVector<mlir::Attribute> sources;
-  if (auto before = state->function->getAttrOfType<mlir::ArrayAttr>(kSources))
-    sources.append(before.begin(), before.end());
-  sources.push_back(state->ir.getStringAttr(llvm::StringRef(text.data(), text.size())));
-  state->function->setAttr(kSources, state->ir.getArrayAttr(sources));
+  const auto append = [&](const char* name, mlir::Attribute last) {
+    llvm::SmallVector<mlir::Attribute> all;
+    if (auto before = state->function->getAttrOfType<mlir::ArrayAttr>(name))
+      all.append(before.begin(), before.end());
+    all.push_back(last);
+    state->function->setAttr(name, state->ir.getArrayAttr(all));
+  };
+  append("ascend.sources", state->ir.getStringAttr(llvm::StringRef(text.data(), text.size())));
+  append("ascend.source_places", mlir::LocationAttr(state->location()));
 }
 
 } // namespace tilewright

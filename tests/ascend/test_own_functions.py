@@ -225,6 +225,24 @@ def test_source_that_does_not_compile() -> None:
     (error,) = caught.value.errors
     assert error.message.startswith("the Ascend C of this kernel does not compile")
     assert "T.import_source:1" in error.message and "no_such_name" in error.message
+    assert error.place.line == main.function.__code__.co_firstlineno + 3
+
+
+def test_the_second_source_does_not_compile() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            x = T.alloc_ub((64,), "float32")
+            T.import_source("constexpr int one = 1;")
+            T.copy(A, x)
+            T.import_source("constexpr int two = one + ;")
+            T.copy(x, A)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    assert "T.import_source (2):1:27: error: expected expression" in error.message
+    assert error.place.line == main.function.__code__.co_firstlineno + 6
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ inline constexpr char kCoresAlikeAttr[] = "ascend.cores_alike";
 inline constexpr char kTemporaryAttr[] = "ascend.temporary";
 /// On a kernel: texts of Ascend C that stand before it, from T.import_source.
 inline constexpr char kSourcesAttr[] = "ascend.sources";
+/// Where each of them was given.
+inline constexpr char kSourcePlacesAttr[] = "ascend.source_places";
 
 std::unique_ptr<mlir::Pass> createCheckKernel(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createMarkStatements();

@@ -102,6 +102,17 @@ bool checkGrid(func::FuncOp kernel) {
   return true;
 }
 
+/// Where the source of the user's own was given of which the compiler tells; the first where it tells of none.
+Location placeOfSource(func::FuncOp kernel, StringRef output) {
+  auto places = kernel->getAttrOfType<ArrayAttr>(kSourcePlacesAttr);
+  if (!places || places.empty())
+    return kernel.getLoc();
+  for (auto [number, place] : llvm::enumerate(places))
+    if (output.contains(nameOfSource(number) + ":"))
+      return cast<LocationAttr>(place);
+  return cast<LocationAttr>(places[0]);
+}
+
 } // namespace
 
 void prepareContext(MLIRContext& context) {
@@ -178,7 +189,7 @@ bool compileModule(ModuleOp original, Session& session) {
     // What doesn't compile is most likely the user's own.
     const bool isReported = reportCalls(kernel, session.problem);
     if (!isReported && kernel->hasAttr(kSourcesAttr))
-      kernel.emitError() << session.problem;
+      emitError(placeOfSource(kernel, session.problem)) << session.problem;
     if (isReported || kernel->hasAttr(kSourcesAttr))
       session.problem.clear();
   }

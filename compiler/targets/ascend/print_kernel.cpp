@@ -64,10 +64,10 @@ private:
     std::string text;
     if (!sources)
       return text;
-    for (auto source : sources.getAsRange<StringAttr>()) {
+    for (auto [number, source] : llvm::enumerate(sources.getAsRange<StringAttr>())) {
       text += "\n";
       if (style == LineStyle::Directives)
-        text += "#line 1 \"T.import_source\"\n";
+        text += "#line 1 \"" + nameOfSource(number) + "\"\n";
       text += source.getValue().trim('\n').str() + "\n";
     }
     return text;
@@ -206,6 +206,10 @@ private:
 };
 
 } // namespace
+
+std::string nameOfSource(size_t number) {
+  return number == 0 ? "T.import_source" : "T.import_source (" + std::to_string(number + 1) + ")";
+}
 
 std::string printKernel(func::FuncOp kernel, LineStyle style) {
   return KernelPrinter(kernel, style).run();

@@ -15,4 +15,7 @@ namespace tilewright::ascend {
 /// text is empty then.
 std::string printKernel(mlir::func::FuncOp kernel, LineStyle style);
 
+/// The file that a compiler takes a text of T.import_source for: "T.import_source", "T.import_source (2)", ...
+std::string nameOfSource(size_t number);
+
 } // namespace tilewright::ascend
