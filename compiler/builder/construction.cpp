@@ -61,8 +61,13 @@ Construction::Construction(std::string_view name, Place where)
 
 void Construction::report(Severity severity, std::string message, std::vector<Note> notes,
                           Fault fault) {
-  for (auto macro = macros.rbegin(); macro != macros.rend(); ++macro)
-    notes.push_back({macro->callSite, "in the macro '" + macro->name + "', called here"});
+  constexpr ptrdiff_t most = 6, innermost = 3, outermost = 2;
+  for (auto macro = macros.rbegin(); macro != macros.rend(); ++macro) {
+    const bool isAmongMany = std::ssize(macros) > most && macro - macros.rbegin() >= innermost &&
+                             macros.rend() - macro > outermost;
+    if (!isAmongMany)
+      notes.push_back({macro->callSite, "in the macro '" + macro->name + "', called here"});
+  }
   // Both sides of an operation may be one buffer.
   for (auto note = notes.begin(); note != notes.end();) {
     const bool isRepeated = std::any_of(notes.begin(), note, [&](const Note& earlier) {

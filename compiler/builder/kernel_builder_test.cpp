@@ -197,6 +197,17 @@ TEST_F(KernelBuilderTest, StridedTensorsKeepTheirStrides) {
   EXPECT_THAT(finishedText(), HasSubstr("tile.strides = affine_map<()[s0] -> (s0, 1)>"));
 }
 
+TEST_F(KernelBuilderTest, TellsSomeOfManyMacros) {
+  for (int32_t level = 1; level <= 9; ++level)
+    b.enterMacro("m" + std::to_string(level), {"kernel.py", level, 1, 0});
+  b.error("wrong");
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:9:1: in the macro 'm9', called here",
+                                   "kernel.py:8:1: in the macro 'm8', called here",
+                                   "kernel.py:7:1: in the macro 'm7', called here",
+                                   "kernel.py:2:1: in the macro 'm2', called here",
+                                   "kernel.py:1:1: in the macro 'm1', called here"));
+}
+
 TEST_F(KernelBuilderTest, NamesAreThoseOfC) {
   const auto symbolOf = [](std::string_view name) {
     KernelBuilder builder(name, {"kernel.py", 1, 1, 0});

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 Value = Any
 #: Macros may call themselves while tracing; deeper than this is taken for endless.
-DEEPEST_MACRO = 50
+DEEPEST_MACRO = 500
 
 
 def outside_names(function: FunctionType) -> Callable[[str], Value]:
@@ -156,6 +157,19 @@ class NestedFunction:
         )
 
 
+#: So many macros within each other fit into Python's own limit.
+_SHALLOW = 40
+#: Calls of Python's that a macro takes here, with some loops and branches around the call.
+_CALLS_OF_MACRO = 40
+
+
+def _room_for_macros() -> int:
+    """Makes Python's limit of calls within each other large enough; gives what it was."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + DEEPEST_MACRO * _CALLS_OF_MACRO)
+    return limit
+
+
 class inlined:
     """Marks what is built inside as inlined from a macro called at the current place."""
 
@@ -164,16 +178,22 @@ class inlined:
         self.name = name
 
     def __enter__(self) -> None:
-        if len(self.tracer.call_sites) >= DEEPEST_MACRO:
+        depth = len(self.tracer.call_sites)
+        if depth >= DEEPEST_MACRO:
             raise LanguageError(
-                f"macro {self.name!r} calls itself without end", python=RecursionError
+                f"macro {self.name!r} is nested in {depth} macros, the most that there may be; it "
+                "may call itself without end",
+                python=RecursionError,
             )
+        self.python_limit = _room_for_macros() if depth == _SHALLOW else 0
         self.site = self.tracer.place
         self.name_for_result = self.tracer.pending_name
         self.tracer.pending_name = None
         self.tracer.enter_macro(self.name, self.site)
 
     def __exit__(self, *exc: object) -> None:
+        if self.python_limit:
+            sys.setrecursionlimit(self.python_limit)
         self.tracer.leave_macro()
         self.tracer.at(self.site)
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a kernel's Python turns into, against a builder that writes down its calls."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
+import tilewright
 import tilewright.language as T
 from tilewright.capture import recording_compiler
 from tilewright.capture.recording_compiler import body_of as body
@@ -510,3 +512,42 @@ def test_buffers_keep_dtype_and_shape_behind_the_trace():
     ]
     assert [buffer.shape for buffer in kept] == [(64, 8), (64,), (4, 8), (2, 8), (32,)]
     assert [buffer.ndim for buffer in kept if hasattr(buffer, "ndim")] == [2, 1, 2, 1]
+
+
+@T.macro
+def counted_down(A, n):
+    if n > 0:
+        counted_down(A, n - 1)
+    else:
+        A[0] = A[0] + 1.0
+
+
+@T.macro
+def without_buffer(n):
+    if n > 0:
+        without_buffer(n - 1)
+    else:
+        T.copy(1, 2)
+
+
+def test_macros_may_nest_deeply():
+    """Also where Python's own limit of calls would end them; of a wrong one some are told."""
+    limit = sys.getrecursionlimit()
+
+    @T.prim_func
+    def kernel(A: T.Tensor((1,), "float32")):
+        with T.Kernel(1):
+            counted_down(A, 400)
+
+    assert body(kernel).count("enter_macro counted_down") == 401
+
+    @T.prim_func
+    def wrong(A: T.Tensor((1,), "float32")):
+        with T.Kernel(1):
+            without_buffer(400)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        wrong.capture()
+    (error,) = caught.value.errors
+    assert len(error.notes) == 5
+    assert sys.getrecursionlimit() == limit

@@ -188,7 +188,8 @@ WRONG = {
     "S = T.alloc_shared((10**30,), 'float32')": f"the number {10**30} does not fit in 64 bits",
     "for i in T.Pipelined(4, num_stages=A):\n    pass": "'num_stages' can't be buffer 'A'",
     "x = " + "- " * 900 + "A[0]": "the kernel nests too deeply",
-    "forever()": "macro 'forever' calls itself without end",
+    "forever()": "macro 'forever' is nested in 500 macros, the most that there may be; it may call "
+    "itself without end",
     "while True:\n    pass": "the condition of this loop is always True",
     "while 1 < 2:\n    pass": "the condition of this loop is always True",
     "T.gemm(A, A, A, k_pack=3)": "k_pack of T.gemm is 3 but must be 1 or 2",
