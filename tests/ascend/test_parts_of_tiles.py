@@ -4,6 +4,7 @@ bytes nor what lies between two rows."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,18 @@ def test_load_of_columns_that_are_counted_at_run_time(columns: int, dtype: str) 
     source = np.arange(M * N).reshape(M, N).astype(dtype)
     _, result, _ = GROUP.run(f"loads_of_counted_columns {dtype}", source, ZEROS, columns)
     np.testing.assert_array_equal(result, expected(source[:ROWS, :columns], columns))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_rows_of_counted_columns_lie_apart(dtype: str) -> None:
+    """No more columns are copied than a row of the tile has, so no row waits for the one before."""
+    source = np.arange(M * N).reshape(M, N).astype(dtype)
+    _, result, _ = GROUP.run(f"loads_of_counted_columns {dtype}", source, ZEROS, 20)
+    np.testing.assert_array_equal(result, expected(source[:ROWS], N))
+    kernel = tilewright.compile(
+        loads_of_counted_columns(dtype)[0], target="ascend", pass_configs=AUTOMATIC
+    )
+    assert not re.search(r"for \(.*\{\s*PipeBarrier", kernel.get_kernel_source())
 
 
 @GROUP.each(rows=[0, 1, 4])

@@ -51,7 +51,15 @@ void boundBytes(npu::Access& access, Operation* op) {
                        rows * group * columnBytes);
     }
   };
+  const auto boundCount = [&](auto vector) {
+    if (!vector.getCount())
+      return;
+    const int64_t elements = std::max(rangeAt(op, vector.getCount()).high, int64_t{0});
+    if (elements < most)
+      access.bytes = int64_t(llvm::divideCeil(elements * type.getElementBits(), 8));
+  };
   llvm::TypeSwitch<Operation*>(op)
+      .Case<npu::UnaryOp, npu::BinaryOp, npu::ScalarOp, npu::CastOp, npu::DuplicateOp>(boundCount)
       .Case([&](npu::LoadUbOp load) {
         if (!load.getBefore())
           boundRows(load);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How much of a tile a copy touches at most, where a tensor's edge cuts it when the kernel runs.
+/// How much of a tile a copy touches at most, where a tensor's edge cuts it when the kernel runs, and a vector instruction
+/// whose count is known then only.
 #pragma once
 
 #include "compiler/ir/npu_ops.h"

@@ -89,6 +89,7 @@ static std::optional<SmallVector<CastStep>> copySteps(Type from, Type to) {
 LogicalResult CopyExpander::ubToUb() {
   if (copy.getTranspose())
     return transposeInUb();
+  keepRowsApart();
   std::optional<UbRows> from = joinedRowsInUb(make, source), to = joinedRowsInUb(make, target);
   if (wideDims(source).size() > 2 && (!from || !to))
     return forEachRectangle([&](const BufferRegion& part, const BufferRegion& itsTarget) {

@@ -8,6 +8,8 @@
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
+#include <limits>
+
 namespace tilewright::ascend {
 
 using namespace mlir;
@@ -80,7 +82,10 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
         addCondition(clamped.isThere, isMore(region.offsets[dim], -1));
       continue;
     }
-    clamped.region.extents[dim] = make.notNegative(make.min(region.extents[dim], left));
+    const std::optional<int64_t> most = getConstantIntValue(left);
+    const bool mayBeMore = !most || rangeAt(copy, region.extents[dim]).high > *most;
+    clamped.region.extents[dim] =
+        make.notNegative(mayBeMore ? make.min(region.extents[dim], left) : region.extents[dim]);
     if (mayBeBefore)
       cutBefore(clamped, dim);
   }
@@ -305,8 +310,26 @@ void CopyExpander::joinRows(BufferRegion& global, BufferRegion& ub, bool isLoad)
   }
 }
 
+void CopyExpander::keepRowsApart() {
+  const SmallVector<size_t> from = wideDims(source), to = wideDims(target);
+  if (from.size() < 2 || from.size() != to.size())
+    return;
+  OpFoldResult &columns = source.extents[from.back()], &itsColumns = target.extents[to.back()];
+  if (getConstantIntValue(columns) || columns != itsColumns)
+    return;
+  auto left = [](const BufferRegion& region, size_t dim) {
+    if (region.type().isGlobal())
+      return std::numeric_limits<int64_t>::max();
+    return region.type().getShape()[dim] - getConstantIntValue(region.offsets[dim]).value_or(0);
+  };
+  const int64_t most = std::min(left(source, from.back()), left(target, to.back()));
+  if (rangeAt(copy, columns).high > most)
+    columns = itsColumns = make.min(columns, make.index(most));
+}
+
 LogicalResult CopyExpander::globalToUb() {
   joinRows(source, target, /*isLoad=*/true);
+  keepRowsApart();
   return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
     if (failed(requireBlockStart(to, "target")) || failed(requireRows(from, to)))
       return failure();

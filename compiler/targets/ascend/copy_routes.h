@@ -57,6 +57,8 @@ private:
                                                       const tile::BufferRegion& target)>;
   /// Runs `body` for each pair of rectangles of at most two dims: loops over what is left.
   llvm::LogicalResult forEachRectangle(Body body);
+  /// Of several rows in UB: so many columns of each as a row has there, where their number is known at run time only.
+  void keepRowsApart();
   /// Of dim `uncutBefore` only the end is cut.
   ClampedRegion clamp(const tile::BufferRegion& region, bool isSource,
                       std::optional<size_t> uncutBefore);
