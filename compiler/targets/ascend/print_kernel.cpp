@@ -143,8 +143,9 @@ private:
       const Value value = kernel.getArgument(argument.number);
       const std::string type = cppType(value.getType());
       text.bindName(value, text.freshName(argument.name));
-      text.line("[[maybe_unused]] const " + type + " " + text.text(value) + " = slotValue<" + type +
-                ">(slots[" + std::to_string(argument.slot) + "]);");
+      text.line((llvm::Twine("[[maybe_unused]] const ") + type + " " + text.text(value) +
+                 " = slotValue<" + type + ">(slots[" + llvm::Twine(argument.slot) + "]);")
+                    .str());
     }
     const bool isChecked = mayLackExtents();
     if (isChecked) {
@@ -185,9 +186,9 @@ private:
     for (const tile::KernelArgument& argument : arguments) {
       const std::string slot = "slots[" + std::to_string(argument.slot) + "]";
       const std::string type = cppType(kernel.getArgument(argument.number).getType());
-      values += argument.kind == tile::KernelArgument::Tensor
-                    ? "tensorAddress(" + slot + "), "
-                    : "slotValue<" + type + ">(" + slot + "), ";
+      const bool isTensor = argument.kind == tile::KernelArgument::Tensor;
+      values.append(isTensor ? "tensorAddress" : "slotValue<" + type + ">");
+      values.append("(" + slot + "), ");
     }
     const std::string names =
         tensorNames.empty() ? "" : "  TW_TENSOR_NAMES(\"" + tensorNames + "\");\n";
