@@ -232,3 +232,51 @@ def test_shifts_too_far_on_the_cpu(dtype: str, loop: Any) -> None:
     np.testing.assert_array_equal(either.view(np.uint8)[0], shifted)
     kept = [i < width and (first << i) % 2**width != 0 for i in range(count)]
     np.testing.assert_array_equal(either.view(np.uint8)[1], kept)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("loop", [T.serial, T.Parallel], ids=["serial", "parallel"])
+def test_the_operand_that_decides(loop: Any, target: str) -> None:
+    """`and` and `or` of numbers give one of them; conditions ask for their truth alone."""
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((N,), "int32"), Y: T.Tensor((N,), "int32"), Out: T.Tensor((13, N), "int32")
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, threads=32):
+            for i in loop(N):
+                x = X[i]
+                y = Y[i]
+                Out[0, i] = x and y
+                Out[1, i] = x or y
+                Out[2, i] = (x or 5) + 1
+                Out[3, i] = x > 0 and y
+                Out[4, i] = (x > 0 and y) or 7
+                Out[5, i] = y and x // y
+                Out[6, i] = x and y > 0
+                Out[7, i] = 1 if x and y else 2
+                Out[8, i] = not (x or y)
+                Out[9, i] = x in {1, 3, -2}
+                Out[10, i] = (x in range(5, -5, -3)) + 10 * (y not in range(2))
+                Out[11, i] = all(v > 0 for v in (x, y)) + 2 * any([x, y == 2])
+                quotient, remainder = divmod(x, 3)
+                Out[12, i] = (
+                    min([x, y]) + 10 * max((0, 1, y, x)) + quotient * 100 + remainder * 1000
+                )
+
+    random = np.random.default_rng(12)
+    x, y = (random.integers(-3, 4, N).astype(np.int32) for _ in "xy")
+    out = np.full((13, N), 77, np.int32)
+    tilewright.compile(kernel, target=target)(x, y, out)
+
+    def row(a: int, b: int) -> list[int]:
+        numbers = [a and b, a or b, (a or 5) + 1, a > 0 and b, (a > 0 and b) or 7, b and a // b]
+        asked = [a and b > 0, 1 if a and b else 2, not (a or b), a in {1, 3, -2}]
+        asked.append((a in range(5, -5, -3)) + 10 * (b not in range(2)))
+        asked.append(all(v > 0 for v in (a, b)) + 2 * any([a, b == 2]))
+        quotient, remainder = divmod(a, 3)
+        picked = min([a, b]) + 10 * max((0, 1, b, a))
+        return [*numbers, *asked, picked + quotient * 100 + remainder * 1000]
+
+    expected = [row(int(a), int(b)) for a, b in zip(x, y, strict=True)]
+    np.testing.assert_array_equal(out, np.array(expected, np.int32).T)

@@ -122,7 +122,7 @@ class ControlFlow(ExpressionEvaluator):
         self.scope.leave(frame, [*others, made])
 
     def exec_If(self, node: ast.If) -> Signal | None:
-        condition = self.truth(self.value(node.test))
+        condition = self.test(node.test)
         if isinstance(condition, bool):
             return self.block(node.body if condition else node.orelse)
         self.mark(node.test)
@@ -204,7 +204,7 @@ class ControlFlow(ExpressionEvaluator):
         frame = self.enter_frame("the while loop", node, is_loop=True)
         condition: Value = True
         try:
-            condition = self.truth(self.value(node.test))
+            condition = self.test(node.test)
             self.mark(node.test)
             if condition is True:
                 raise LanguageError("the condition of this loop is always True")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import functools
 import operator
 from abc import ABC, abstractmethod
@@ -70,25 +71,41 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], Value]] = {
     ast.In: lambda a, b: _contains(b, a),
     ast.NotIn: lambda a, b: _negated(_contains(b, a)),
 }
+#: Builtins that fold values of the kernel, too.
+_FOLDS = (max, min, all, any)
 _CONVERSIONS: dict[str, Callable[[Value], str]] = {"r": repr, "s": str, "a": ascii}
 #: Builtins that would look at the interpreter's own frame.
 _FRAME_BUILTINS = (locals, globals, vars, eval, exec)
 
 
 def _contains(items: Value, item: Value) -> Value:
-    """`item in items`; on values of the kernel, a comparison with each of a tuple or list."""
+    """`item in items`; on values of the kernel, a comparison with each of them."""
     if isinstance(items, BufferRef):
         raise LanguageError(
             f"buffer {items.name!r} has no 'in'; compare elements, as in {items.first_element()}",
             python=TypeError,
         )
-    if not isinstance(items, (tuple, list)) or not any(isinstance(v, Expr) for v in (item, *items)):
+    if isinstance(items, range) and isinstance(item, Expr):
+        return _is_in_range(items, item)
+    if not isinstance(items, (tuple, list, set, frozenset, dict)):
+        return item in items
+    if not any(isinstance(v, Expr) for v in (item, *items)):
         return item in items
     same = [operator.eq(item, other) for other in items]
     unknown = [s for s in same if isinstance(s, Expr)]
     if any(s is True for s in same) or not unknown:
         return any(s is True for s in same)
     return functools.reduce(lambda a, b: binary("logical_or", a, b), unknown)
+
+
+def _is_in_range(numbers: range, item: Expr) -> Value:
+    if not numbers:
+        return False
+    low, high = sorted((numbers[0], numbers[-1]))
+    inside = binary("logical_and", item >= low, item <= high)
+    if abs(numbers.step) == 1:
+        return inside
+    return binary("logical_and", inside, (item - low) % abs(numbers.step) == 0)
 
 
 def _refuse_whole_buffers(op: ast.cmpop, left: Value, right: Value) -> None:
@@ -107,6 +124,28 @@ def _refuse_whole_buffers(op: ast.cmpop, left: Value, right: Value) -> None:
                 f"{value.first_element()}, or write 'is' to ask whether two names are one buffer",
                 python=TypeError,
             )
+
+
+def _is_bool(value: Value) -> bool:
+    return isinstance(value, bool) or (isinstance(value, Expr) and value.dtype == "bool")
+
+
+def _items_to_fold(function: Value, args: list[Value]) -> list[Value]:
+    """What `max(a, b)`, `min([a, b])` or `all(a for ..)` is asked of, where that is at hand."""
+    if len(args) > 1:
+        return args if function is builtins.max or function is builtins.min else []
+    held = args[0]
+    if isinstance(held, type(iter([]))):  # of a generator: a call may still go through it
+        held = copy.copy(held)
+    return list(held) if isinstance(held, (list, tuple, set, type(iter([])))) else []
+
+
+def _folded(function: Value, items: list[Value]) -> Value:
+    from ..language import math_ops
+
+    if function is builtins.max or function is builtins.min:
+        return functools.reduce(math_ops.max if function is builtins.max else math_ops.min, items)
+    return (math_ops.And if function is builtins.all else math_ops.Or)(*items)
 
 
 def _negated(value: Value) -> Value:
@@ -269,11 +308,12 @@ class ExpressionEvaluator(ABC):
         return _BINARY[type(op)](left, right)
 
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Value:
-        operand = self.evaluate(node.operand)
+        is_not = isinstance(node.op, ast.Not)
+        operand = self._condition(node.operand) if is_not else self.evaluate(node.operand)
         self.mark(node)
         if isinstance(operand, Poison):
             return POISON
-        if isinstance(node.op, ast.Not):
+        if is_not:
             known = self.truth(operand)
             if isinstance(known, bool):
                 return not known
@@ -281,6 +321,16 @@ class ExpressionEvaluator(ABC):
         if isinstance(node.op, ast.USub):
             return -operand
         return ~operand if isinstance(node.op, ast.Invert) else +operand
+
+    def _condition(self, node: ast.expr) -> Value:
+        """What has the truth of `node`, of which that alone is asked."""
+        if isinstance(node, ast.BoolOp):
+            return self._lazy_chain(node, node.values, True)
+        return self.value(node)
+
+    def test(self, node: ast.expr) -> Value:
+        """The truth of `node`: a bool where it is known while tracing, else the kernel's value."""
+        return self.truth(self._condition(node))
 
     def truth(self, value: Value) -> Value:
         """A condition: a bool where it is known while tracing, else a value of the kernel."""
@@ -314,57 +364,70 @@ class ExpressionEvaluator(ABC):
             return self._comparisons(node, right, at + 1) if known else step
         following = node.comparators[at + 1 :]
         return self._lazily(
-            node, True, known, following, lambda: self._comparisons(node, right, at + 1)
+            node, known, following, lambda: self._comparisons(node, right, at + 1), True, False
         )
 
     def eval_BoolOp(self, node: ast.BoolOp) -> Value:
-        return self._lazy_chain(node, node.values)
+        return self._lazy_chain(node, node.values, False)
 
-    def _lazy_chain(self, node: ast.BoolOp, values: list[ast.expr]) -> Value:
+    def _lazy_chain(self, node: ast.BoolOp, values: list[ast.expr], is_test: bool) -> Value:
+        """As in Python the operand that decides, or with `is_test` what has its truth."""
         is_and = isinstance(node.op, ast.And)
-        first = self.value(values[0])
+        first = self._condition(values[0]) if is_test else self.value(values[0])
         if len(values) == 1:
             return first
         if isinstance(first, Poison):
             return POISON
         known = self.truth(first)
         if isinstance(known, bool):
-            return self._lazy_chain(node, values[1:]) if known == is_and else first
+            return self._lazy_chain(node, values[1:], is_test) if known == is_and else first
         rest = values[1:]
-        return self._lazily(node, is_and, known, rest, lambda: self._lazy_chain(node, rest))
+        decided = not is_and if is_test or _is_bool(first) else first
+
+        def compute() -> Value:
+            value = self._lazy_chain(node, rest, is_test)
+            return self._as_bool(value) if is_test else value
+
+        return self._lazily(node, known, rest, compute, is_and, decided)
+
+    def _as_bool(self, value: Value) -> Value:
+        """The truth of a value as one of dtype bool; poison stays."""
+        known = value if isinstance(value, Poison) else self.truth(value)
+        return known if isinstance(known, (bool, Poison)) or _is_bool(known) else known != 0
 
     def _lazily(
         self,
         node: ast.expr,
-        is_and: bool,
         first: Expr,
         nodes: list[ast.expr],
         compute: Callable[[], Value],
+        is_and: bool,
+        decided: Value,
     ) -> Value:
-        """`first and` (`or`) what `compute` makes of `nodes`, which `first` may leave out."""
+        """What `compute` makes of `nodes` where `first` holds (with `is_and`) or doesn't; else
+        `decided`, which is a bool where the whole may be one."""
 
-        def rest() -> Value:
-            value = compute()
-            return value if isinstance(value, Poison) else self.truth(value)
+        def choice(choose: Callable[..., Value], rest: Value, other: Value) -> Value:
+            return choose(first, rest, other) if is_and else choose(first, other, rest)
 
-        if all(is_total(self, v) for v in nodes):
-            right = rest()
-            self.mark(node)
-            if isinstance(right, Poison):
-                return POISON
-            if isinstance(right, bool):
-                return first if right == is_and else right
+        if not all(is_total(self, v) for v in nodes):
+            return choice(self.tracer.choose, compute, lambda: decided)
+        right = compute()
+        self.mark(node)
+        if isinstance(right, Poison):
+            return POISON
+        if isinstance(decided, bool) and isinstance(right, bool):
+            return first if right == is_and else right
+        if isinstance(decided, bool) and _is_bool(right):
             return self.tracer.binary("logical_and" if is_and else "logical_or", first, right)
-        if is_and:
-            return self.tracer.choose(first, rest, lambda: False)
-        return self.tracer.choose(first, lambda: True, rest)
+        return choice(self.tracer.select, right, decided)
 
     def eval_IfExp(self, node: ast.IfExp) -> Value:
         return self.choose(node, node.test, node.body, node.orelse)
 
     def choose(self, node: ast.expr, test: ast.expr, then: ast.expr, other: ast.expr) -> Value:
         """Lazy choice. Both sides are computed only where neither can fault: that vectorizes."""
-        condition = self.truth(self.value(test))
+        condition = self.test(test)
         if isinstance(condition, bool):
             return self.evaluate(then if condition else other)
         if not (is_total(self, then) and is_total(self, other)):
@@ -449,7 +512,7 @@ class ExpressionEvaluator(ABC):
                 yield from self._comprehend(generators, at + 1)
 
     def _known_truth(self, test: ast.expr) -> bool:
-        known = self.truth(self.value(test))
+        known = self.test(test)
         if not isinstance(known, bool):
             self.mark(test)
             raise LanguageError(
@@ -538,13 +601,10 @@ class ExpressionEvaluator(ABC):
     def _call(
         self, function: Value, args: list[Value], keywords: dict[str, Value], node: ast.Call
     ) -> Value:
-        is_pick = function is builtins.max or function is builtins.min
-        if is_pick and len(args) > 1 and any(isinstance(a, Expr) for a in args):
-            from ..language import math_ops
-
-            return functools.reduce(
-                math_ops.max if function is builtins.max else math_ops.min, args
-            )
+        if isinstance(function, type(max)) and function in _FOLDS and args and not keywords:
+            items = _items_to_fold(function, args)
+            if any(isinstance(item, Expr) for item in items):
+                return _folded(function, items)
         name = getattr(function, "__name__", "")
         if any(function is builtin for builtin in _FRAME_BUILTINS):
             raise unsupported(f"{name}() can't be captured in a kernel")

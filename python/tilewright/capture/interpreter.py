@@ -394,7 +394,7 @@ class Interpreter(ControlFlow):
         return None
 
     def exec_Assert(self, node: ast.Assert) -> None:
-        condition = self.truth(self.value(node.test))
+        condition = self.test(node.test)
         if isinstance(condition, bool):
             if not condition:
                 message = f": {self.value(node.msg)}" if node.msg else ""

@@ -130,6 +130,12 @@ class Expr:
     def __rmod__(self, other: object) -> Any:
         return binary("floormod", other, self)
 
+    def __divmod__(self, other: object) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: object) -> Any:
+        return other // self, other % self  # type: ignore[operator]
+
     def __pow__(self, other: object) -> Any:
         return binary("pow", self, other)
 
