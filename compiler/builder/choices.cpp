@@ -55,10 +55,31 @@ bool isSafe(mlir::Block& block) {
   return llvm::all_of(block.without_terminator(), [](mlir::Operation& op) { return isSafe(op); });
 }
 
+bool isShift(mlir::Operation& op) {
+  return mlir::isa<mlir::arith::ShLIOp, mlir::arith::ShRSIOp, mlir::arith::ShRUIOp>(op);
+}
+
+/// Whether a number is the same in all iterations of a nest.
+bool isSameForAll(mlir::Value number, tile::ParallelOp nest) {
+  mlir::Operation* op = number.getDefiningOp();
+  if (!nest->isAncestor(number.getParentRegion()->getParentOp()))
+    return true;
+  return op && op->getNumRegions() == 0 && mlir::isPure(op) &&
+         llvm::all_of(op->getOperands(),
+                      [&](mlir::Value operand) { return isSameForAll(operand, nest); });
+}
+
+/// Whether vector instructions of an NPU may do a shift, whose distance they have one of for all elements: then the
+/// condition must not come into it.
+bool isForVectors(mlir::Operation& shift, mlir::Value condition) {
+  auto nest = shift.getParentOfType<tile::ParallelOp>();
+  return nest && nest->getParentOfType<tile::LaunchOp>().getNpu() &&
+         isSameForAll(shift.getOperand(1), nest) && !isSameForAll(condition, nest);
+}
+
 /// Whether an op shifts by what may be no distance of its type. `ranges` are those outside of the choice.
 bool mayShiftTooFar(mlir::Operation& op, IndexRanges& ranges) {
-  namespace arith = mlir::arith;
-  if (!mlir::isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
+  if (!isShift(op))
     return false;
   const mlir::Type type = op.getOperand(1).getType();
   const int64_t width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -70,7 +91,7 @@ bool mayShiftTooFar(mlir::Operation& op, IndexRanges& ranges) {
 void guardShifts(Construction& state, mlir::scf::IfOp op, IndexRanges& ranges) {
   for (mlir::Block* block : {op.thenBlock(), op.elseBlock()})
     for (mlir::Operation& each : *block) {
-      if (!mayShiftTooFar(each, ranges))
+      if (!mayShiftTooFar(each, ranges) || isForVectors(each, op.getCondition()))
         continue;
       state.ir.setInsertionPoint(&each);
       const mlir::Value distance = each.getOperand(1);

@@ -19,6 +19,10 @@ bool isComputed(mlir::Operation* op) {
          llvm::isa<mlir::arith::ArithDialect, mlir::math::MathDialect>(op->getDialect());
 }
 
+bool isShift(mlir::Operation& op) {
+  return llvm::isa<mlir::arith::ShLIOp, mlir::arith::ShRSIOp, mlir::arith::ShRUIOp>(op);
+}
+
 /// The lazy ops of one block. None of them is moved over a write: `stretch` counts these.
 class LazyOpsOfBlock {
 public:
@@ -36,12 +40,12 @@ public:
       if (mayWait && isOnlyForChoices(op))
         chains[&op] = chain(op);
     }
-    // Laziness is worth its trouble for loads and what depends on them.
+    // Laziness is worth its trouble for loads and what depends on them, and for what has no value for some operands.
     for (mlir::Operation& op : block)
-      if (chains.contains(&op) &&
-          (llvm::isa<tile::LoadOp>(op) || llvm::any_of(op.getOperands(), [&](mlir::Value operand) {
-             return found.contains(operand.getDefiningOp());
-           })))
+      if (chains.contains(&op) && (llvm::isa<tile::LoadOp>(op) || isShift(op) ||
+                                   llvm::any_of(op.getOperands(), [&](mlir::Value operand) {
+                                     return found.contains(operand.getDefiningOp());
+                                   })))
         found.insert(&op);
   }
 

@@ -8,7 +8,7 @@
 
 namespace tilewright::interpreter {
 
-/// Loads, and ops on what they give, of which each use is a side of a choice (`T.if_then_else`, the
+/// Loads and shifts, and ops on what they give, of which each use is a side of a choice (`T.if_then_else`, the
 /// right side of `and` and `or`). A compiled kernel computes both sides, as these can't fault; by
 /// the language's rules the side that isn't chosen isn't read, so it neither races nor needs a
 /// value. Loads of a thread's own buffers only `withOwn`.

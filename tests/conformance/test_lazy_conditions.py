@@ -280,3 +280,39 @@ def test_the_operand_that_decides(loop: Any, target: str) -> None:
 
     expected = [row(int(a), int(b)) for a, b in zip(x, y, strict=True)]
     np.testing.assert_array_equal(out, np.array(expected, np.int32).T)
+
+
+@pytest.mark.parametrize("target", ["ascend", "reference"])
+def test_one_distance_for_all_stays_one_on_an_npu(target: str) -> None:
+    """Its vector instructions have one distance for all elements."""
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((64,), "int32"),
+        Y: T.Tensor((64,), "int32"),
+        Out: T.Tensor((64,), "int32"),
+        n: T.int32,
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as _:
+            x = T.alloc_ub((64,), "int32")
+            y = T.alloc_ub((64,), "int32")
+            out = T.alloc_ub((64,), "int32")
+            T.copy(X, x)
+            T.copy(Y, y)
+            for i in T.Parallel(64):
+                out[i] = T.if_then_else(y[i] > 0, x[i] >> n, 0)
+            T.copy(out, Out)
+
+    flags = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}
+    flags[tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING] = True
+    compiled = tilewright.compile(kernel, target=target, pass_configs=flags)
+    if target == "ascend":
+        assert "ShiftRight" in compiled.get_kernel_source()
+    x, y = (np.random.default_rng(3).integers(-999, 999, 64).astype(np.int32) for _ in "xy")
+    for distance in (3, 31):
+        out = np.full(64, 77, np.int32)
+        compiled(x, y, out, distance)
+        np.testing.assert_array_equal(out, np.where(y > 0, x >> distance, 0))
+    if target == "reference":  # nobody wants it
+        compiled(x, -np.abs(y), out, 40)
+        np.testing.assert_array_equal(out, 0)
