@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """More attention as people write it for GPUs: blocks that a mask leaves out, the backward pass with
-grouped heads, and decoding with latent heads in pages."""
+grouped heads, decoding with latent heads in pages, and a scan in chunks."""
 
 from __future__ import annotations
 
@@ -268,3 +268,90 @@ def test_decoding_with_latent_heads_in_pages(eager, random):
         queries = np.concatenate([wide(q[b]), wide(q_pe[b])], 1)
         expected[b] = attention(queries, keys, wide(kv[rows, 0]), True)[0]
     eager(latent_decode, [q, q_pe, kv, k_pe, table, lengths], [expected])
+
+
+def chunk_scan(batch, seq, chunk, heads, dim, states, block=16):
+    """What a chunk's own steps give, and what the state before it gives: a state-space scan."""
+    chunks = seq // chunk
+    columns = T.ceildiv(dim, block)
+
+    @T.prim_func
+    def scan(
+        CB: T.Tensor((batch, chunks, 1, chunk, chunk), "float16"),
+        X: T.Tensor((batch, seq, heads, dim), "float16"),
+        Step: T.Tensor((batch, heads, chunks, chunk), "float16"),
+        Decay: T.Tensor((batch, heads, chunks, chunk), "float16"),
+        C: T.Tensor((batch, seq, 1, states), "float16"),
+        Before: T.Tensor((batch, chunks, heads, dim, states), "float16"),
+        D: T.Tensor((heads,), "float16"),
+        Out: T.Tensor((batch, seq, heads, dim), "float16"),
+    ):
+        with T.Kernel(heads, T.ceildiv(chunk, block) * columns, batch * chunks, threads=128) as (
+            bz,
+            bx,
+            by,
+        ):
+            out = T.alloc_fragment((block, block), "float32")
+            cb_shared = T.alloc_shared((block, block), "float16", scope="shared.dyn")
+            cb = T.alloc_fragment((block, block), "float16")
+            decay_shared = T.alloc_shared((block), "float16", scope="shared")
+            decay_k = T.alloc_fragment((block), "float32")
+            decay_m = T.alloc_fragment((block), "float32")
+            step = T.alloc_fragment((block), "float32")
+            x = T.alloc_shared((block, block), "float16", scope="shared.dyn")
+            own = T.alloc_fragment((block, block), "float32")
+            c = T.alloc_shared((block, states), "float16")
+            before = T.alloc_shared((block, states), "float16")
+            skip = T.alloc_fragment((1), "float32")
+            b, n = by % batch, by // batch
+            m_row, n_col = bx // columns * block, bx % columns * block
+            start = n * chunk
+            T.annotate_layout({cb_shared: make_swizzled_layout(cb_shared)})
+            T.no_set_max_nreg()
+            T.copy(Decay[b, bz, n, m_row : m_row + block], decay_shared)
+            T.copy(decay_shared, decay_m)
+            T.clear(out)
+            T.copy(C[b, start + m_row : start + m_row + block, 0, 0:states], c)
+            T.copy(Before[b, n, bz, n_col : n_col + block, 0:states], before)
+            T.gemm(c, before, out, transpose_B=True)
+            for i, j in T.Parallel(block, block):
+                out[i, j] *= T.exp2(decay_m[i] * LOG2_E)
+            for k in T.Pipelined(T.ceildiv(m_row + block, block), num_stages=2):
+                k_row = k * block
+                T.copy(CB[b, n, 0, m_row : m_row + block, k_row : k_row + block], cb_shared)
+                T.copy(cb_shared, cb)
+                T.copy(Decay[b, bz, n, k_row : k_row + block], decay_k)
+                T.copy(Step[b, bz, n, k_row : k_row + block], step)
+                for i, j in T.Parallel(block, block):
+                    cb[i, j] *= T.exp2(decay_m[i] * LOG2_E - decay_k[j] * LOG2_E) * step[j]
+                for i, j in T.Parallel(block, block):
+                    cb[i, j] = T.if_then_else(m_row + i >= k_row + j, cb[i, j], 0)
+                T.copy(X[b, start + k_row : start + k_row + block, bz, n_col : n_col + block], x)
+                T.gemm(cb, x, out)
+            skip[0] = D[bz]
+            T.copy(X[b, start + m_row : start + m_row + block, bz, n_col : n_col + block], own)
+            for i, j in T.Parallel(block, block):
+                out[i, j] += own[i, j] * skip[0]
+            T.copy(out, Out[b, start + m_row : start + m_row + block, bz, n_col : n_col + block])
+
+    return scan
+
+
+def test_chunk_scan(agree, random):
+    batch, seq, chunk, heads, dim, states = 2, 64, 32, 2, 32, 16
+    chunks = seq // chunk
+    cb, x = normal(random, batch, chunks, 1, chunk, chunk), normal(random, batch, seq, heads, dim)
+    step, steps = (random.uniform(0, s, (batch, heads, chunks, chunk)) for s in (1, 0.1))
+    step, decay = step.astype(np.float16), (-np.cumsum(steps, -1)).astype(np.float16)
+    c, d = normal(random, batch, seq, 1, states), normal(random, heads)
+    before = normal(random, batch, chunks, heads, dim, states)
+    expected = np.zeros(x.shape)
+    for b, n, h in np.ndindex(batch, chunks, heads):
+        rows, a = slice(n * chunk, (n + 1) * chunk), wide(decay[b, h, n])
+        weights = wide(cb[b, n, 0]) * np.exp(a[:, None] - a) * wide(step[b, h, n])
+        expected[b, rows, h] = np.tril(weights) @ wide(x[b, rows, h])
+        expected[b, rows, h] += np.exp(a)[:, None] * (wide(c[b, rows, 0]) @ wide(before[b, n, h]).T)
+        expected[b, rows, h] += wide(x[b, rows, h]) * float(d[h])
+    kernel = chunk_scan(batch, seq, chunk, heads, dim, states)
+    arguments = [cb, x, step, decay, c, before, d, np.zeros_like(x)]
+    agree(kernel, arguments, {7: expected.astype(np.float16)}, 4e-3)
