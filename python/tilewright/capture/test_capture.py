@@ -211,6 +211,25 @@ def test_choices_are_lazy_where_a_side_could_fault():
     ]
 
 
+def test_the_scope_of_an_allocation_counts():
+    @T.prim_func
+    def kernel():
+        with T.Kernel(1):
+            a = T.alloc_fragment((4,), "int32", "local")  # noqa: F841
+            b = T.alloc_fragment((4,), "int32")  # noqa: F841
+            c = T.alloc_shared((4,), "int32", scope="local.fragment")  # noqa: F841
+            d = T.alloc_local((4,), "int32", scope="shared.dyn")  # noqa: F841
+            e = T.alloc_shared((4,), "int32", scope="shared")  # noqa: F841
+
+    assert body(kernel) == [
+        "alloc [4] int32 local -> %a",
+        "alloc [4] int32 fragment -> %b",
+        "alloc [4] int32 fragment -> %c",
+        "alloc [4] int32 shared -> %d",
+        "alloc [4] int32 shared -> %e",
+    ]
+
+
 def test_loops():
     @T.prim_func
     def kernel(A: T.Tensor((8, 8), "float32"), n: T.int32):

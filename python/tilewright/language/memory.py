@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+#: TileLang's names of memories; what other names mean, the function says that is given them.
+_SCOPES = {
+    "shared": "shared",
+    "shared.dyn": "shared",
+    "local.fragment": "fragment",
+    "local": "local",
+}
+
+
 def _shape(shape: Any) -> list[Any]:
     return list(shape) if isinstance(shape, (tuple, list)) else [shape]
 
@@ -40,20 +49,21 @@ def allocate(shape: Any, dtype: Any, scope: str, is_variable: bool = False) -> A
 
 @guarded_by_poison
 def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Any:
-    """Memory that all threads of a block share."""
-    return allocate(shape, dtype, "shared")
+    """Memory that all threads of a block share, or of the scope that is named."""
+    return allocate(shape, dtype, _SCOPES.get(scope, "shared"))
 
 
 @guarded_by_poison
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any:
-    """A tile that is distributed over the registers of a block's threads."""
-    return allocate(shape, dtype, "fragment")
+    """A tile that is distributed over the registers of a block's threads; with the scope "local"
+    an array of each thread."""
+    return allocate(shape, dtype, _SCOPES.get(scope, "fragment"))
 
 
 @guarded_by_poison
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
-    """An array of each thread."""
-    return allocate(shape, dtype, "local")
+    """An array of each thread, or of the scope that is named."""
+    return allocate(shape, dtype, _SCOPES.get(scope, "local"))
 
 
 @guarded_by_poison
@@ -80,8 +90,7 @@ def _workspace(extents: list[Any], dtype: Any) -> Any:
 @guarded_by_poison
 def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared") -> Any:
     """An allocation in the named scope."""
-    known = {"shared.dyn": "shared", "local.fragment": "fragment"}
-    return allocate(shape, dtype, known.get(scope, scope))
+    return allocate(shape, dtype, _SCOPES.get(scope, scope))
 
 
 @guarded_by_poison

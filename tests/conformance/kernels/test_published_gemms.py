@@ -134,6 +134,16 @@ def test_tiles_dealt_out_along_k(agree, random, split_tiles, programs):
     agree(kernel, [a, b, np.zeros((M, N), np.float32)], {2: expected})
 
 
+def test_tiles_dealt_out_on_ascend(monkeypatch, random):
+    """What a block counts with is each core's own: the cores come to the same branches."""
+    monkeypatch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
+    M, N, K = 96, 96, 160
+    a, b = (random.uniform(-1, 1, s).astype(np.float16) for s in ((M, K), (N, K)))
+    c = np.zeros((M, N), np.float32)
+    tilewright.compile(dealt_out(M, N, K, 5, 32, 4), target="ascend")(a, b, c)
+    np.testing.assert_allclose(c, wide(a) @ wide(b).T, rtol=1e-5, atol=1e-4)
+
+
 def experts(tokens, hidden, inner, groups, blocks, block_M=16, block=32):
     """Two launches: the gate and the product of each token's expert, then the way back."""
 
