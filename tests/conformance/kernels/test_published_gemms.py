@@ -4,6 +4,8 @@ experts with their own numbers of tokens, casts to 8 bits; and what only a GPU h
 
 from __future__ import annotations
 
+import itertools
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -272,6 +274,44 @@ def test_rows_cast_to_eight_bits(agree, random):
     outputs = [np.zeros((M, N), ml_dtypes.float8_e4m3fn), np.zeros(scale.shape, np.float32)]
     expected = np.clip(exact, -largest, largest).astype(ml_dtypes.float8_e4m3fn)
     agree(cast, [x, *outputs], {1: expected, 2: scale}, 1e-6)
+
+
+def test_sum_with_tuned_blocks(random):
+    """All choices give the same; one of them is taken."""
+    sides, threads = (16, 32), (64, 128)
+    configs = [
+        {"block_M": m, "block_N": n, "threads": t}
+        for m, n, t in itertools.product(sides, sides, threads)
+    ]
+
+    @tilewright.autotune(configs=configs, warmup=1, rep=1)
+    @tilewright.jit(out_idx=[-1])
+    def add(M, N, block_M=None, block_N=None, threads=None):
+        @T.prim_func
+        def kernel(
+            A: T.Tensor((M, N), "float32"),
+            B: T.Tensor((M, N), "float32"),
+            C: T.Tensor((M, N), "float"),
+        ):
+            with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=threads) as (
+                bx,
+                by,
+            ):
+                a = T.alloc_shared((block_M, block_N), "float32")
+                b = T.alloc_shared((block_M, block_N), "float32")
+                c = T.alloc_fragment((block_M, block_N), "float32")
+                T.copy(A[by * block_M, bx * block_N], a)
+                T.copy(B[by * block_M, bx * block_N], b)
+                for i, j in T.Parallel(block_M, block_N):
+                    c[i, j] = a[i, j] + b[i, j]
+                T.copy(c, C[by * block_M, bx * block_N])
+
+        return kernel
+
+    a, b = (random.standard_normal((70, 50)).astype(np.float32) for _ in "ab")
+    tuned = add(70, 50)
+    np.testing.assert_array_equal(np.asarray(tuned(a, b)), a + b)
+    assert tuned.config in configs
 
 
 def test_warps_with_roles_say_what_to_write_instead():
