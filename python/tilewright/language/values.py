@@ -134,7 +134,7 @@ class Expr:
         return self // other, self % other
 
     def __rdivmod__(self, other: object) -> Any:
-        return other // self, other % self  # type: ignore[operator]
+        return other // self, other % self
 
     def __pow__(self, other: object) -> Any:
         return binary("pow", self, other)
