@@ -607,6 +607,29 @@ private:
   }
 };
 
+/// What the functions take for granted: a `count` and an `axis` that are integers, a `mode` that is a word.
+bool checkKinds(Construction& state, const std::string& name, const Attributes& attributes) {
+  for (const char* key : {"count", "axis"}) {
+    const Attribute* given = builder::find(attributes, key);
+    const auto* number = given ? std::get_if<int64_t>(given) : nullptr;
+    if (given && !number) {
+      state.typeError(std::string(key) + " of " + name + " must be an integer");
+      return false;
+    }
+    const bool isAxis = key == std::string_view("axis");
+    if (number && isAxis && (*number < -2 || *number > 1)) {
+      state.error("axis of " + name + " is " + std::to_string(*number) +
+                  ", but it must be 0 (one row for all) or 1 (one column)");
+      return false;
+    }
+  }
+  const Attribute* mode = builder::find(attributes, "mode");
+  if (!mode || std::holds_alternative<std::string>(*mode))
+    return true;
+  state.typeError("mode of " + name + " must be a word");
+  return false;
+}
+
 } // namespace
 
 void KernelBuilder::compute(std::string_view name, const Operand& target,
@@ -616,7 +639,8 @@ void KernelBuilder::compute(std::string_view name, const Operand& target,
     state->error("there is no function T.tile." + std::string(name));
     return;
   }
-  TileCall(*this, *state, name, *function, attributes).run(target, arguments);
+  if (checkKinds(*state, "T.tile." + std::string(name), attributes))
+    TileCall(*this, *state, name, *function, attributes).run(target, arguments);
 }
 
 } // namespace tilewright

@@ -37,6 +37,23 @@ TEST_F(TileFunctionsTest, UnknownFunction) {
   expectError("there is no function T.tile.exq");
 }
 
+TEST_F(TileFunctionsTest, KindsOfWhatStandsBeside) {
+  launchOnNpu();
+  Buffer a = alloc("a", {32, 32}, "UB"), row = alloc("row", {32}, "UB");
+  const std::vector<TileArgument> sources{row};
+  line().compute("cast", a, sources, {{"count", 2.0}});
+  line().compute("cast", a, sources, {{"mode", int64_t{3}}});
+  line().compute("broadcast", a, sources, {{"axis", "row"}});
+  line().compute("broadcast", a, sources, {{"axis", int64_t{-7}}});
+  line().compute("broadcast", a, sources, {{"axis", int64_t{2}}});
+  const std::string axis = ", but it must be 0 (one row for all) or 1 (one column)";
+  EXPECT_THAT(messages(), testing::ElementsAre("count of T.tile.cast must be an integer",
+                                               "mode of T.tile.cast must be a word",
+                                               "axis of T.tile.broadcast must be an integer",
+                                               "axis of T.tile.broadcast is -7" + axis,
+                                               "axis of T.tile.broadcast is 2" + axis));
+}
+
 TEST_F(TileFunctionsTest, NumbersWithoutDims) {
   launchOnNpu();
   Buffer a = line().allocVar(dt("float32"), {}, "a");

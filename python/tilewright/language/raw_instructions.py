@@ -528,7 +528,9 @@ def fill_experiment(
 def row_expand(name: str, dst: Any, src0: Any, src1: Any) -> bool:
     """dst = src0 (add, sub, ...) one block of src1 per row; False where src1 has no blocks."""
     function = f"T.tile.row_expand_{name}_experiment"
-    last = list(src1.shape)[-1] if isinstance(src1, (BufferRef, RegionRef)) else None
+    if not isinstance(dst, (BufferRef, RegionRef)) or not isinstance(src1, (BufferRef, RegionRef)):
+        return False
+    last = list(src1.shape)[-1] if len(src1.shape) > 0 else None
     rows = list(dst.shape)[-2] if len(dst.shape) > 1 else 1
     if last != _BLOCK_BYTES * 8 // dst.dtype.bits or math.prod(src1.shape) != rows * last:
         return False

@@ -548,6 +548,21 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         "T.tile.compare makes a bit per element: 'a' has 32 elements, but 'b' has 3 bytes",
     ),
     (
+        lambda x, y: T.tile.cast(x, y, "CAST_NONE", 2.0),
+        [TILE, TILE],
+        "count of T.tile.cast must be an integer",
+    ),
+    (
+        lambda x, y: T.tile.broadcast(x, y, axis=-7),
+        [TILE, TILE[0]],
+        "axis of T.tile.broadcast is -7, but it must be 0 (one row for all) or 1 (one column)",
+    ),
+    (
+        lambda x: T.tile.row_expand_div(1, x, x),
+        [TILE],
+        "the destination of T.tile.div must be a buffer or a part of one, not 1 of type int",
+    ),
+    (
         lambda x, y: T.tile.compare(y, x, 0.0, "LT"),
         [np.zeros(32, np.float32), np.zeros(4, np.uint8)],
         "T.tile.compare takes whole repeats of 256 bytes, but 'a' has 128 bytes",
