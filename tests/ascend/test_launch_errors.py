@@ -107,3 +107,20 @@ def test_a_loop_without_an_end_has_its_line(
         made(np.ones(32, np.float32), *arguments)
     line = kernel.function.__code__.co_firstlineno + behind
     assert f"{__file__}:{line}: error: endless loop" in str(caught.value)
+
+
+@pytest.mark.parametrize("loop", [T.serial, T.vectorized, T.unroll, T.Parallel])
+def test_a_loop_of_2_to_the_40_compiles(loop: Any) -> None:  # noqa: ANN401
+    """The search for flags wrote out each iteration, of which it kept nothing, without end."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((8,), "float32")
+            T.copy(A, a)
+            for _i in loop(1 << 40):
+                a[0] = 1.0
+            T.copy(a, A)
+
+    options = {"target": "ascend", "pass_configs": AUTOMATIC}
+    assert "1099511627776" in tilewright.compile(main, **options).get_kernel_source()

@@ -34,7 +34,7 @@ public:
   std::optional<Unrolled> run(size_t most) {
     mostNodes = most;
     copy(source.body, result.program.body, nullptr);
-    if (result.program.nodes.size() > most)
+    if (isTooLong())
       return std::nullopt;
     return std::move(result);
   }
@@ -50,7 +50,7 @@ private:
 
   void copy(const Block& from, Block& to, Node* parent) {
     for (const Node* node : from) {
-      if (result.program.nodes.size() > mostNodes)
+      if (isTooLong())
         return;
       copySyncs(node->before, node, to, parent);
       if (!slice || slice->keeps(node))
@@ -100,6 +100,12 @@ private:
     case NodeKind::Assign:
       return addAssign(node, node->variable, node->value, to, parent);
     }
+  }
+
+  /// Iterations of which nothing is kept make no node, but there may be 2^40 of them.
+  bool isTooLong() const {
+    constexpr size_t mostIterations = size_t{1} << 16;
+    return result.program.nodes.size() > mostNodes || iterations > mostIterations;
   }
 
   bool asksFor(unsigned variable) const {
@@ -202,7 +208,7 @@ private:
       return Span{std::max<int64_t>(trips.low - 1 - number, 0), most};
     };
     const auto copyFirst = [&](int64_t count) {
-      for (int64_t i = 0; i < count; ++i)
+      for (int64_t i = 0; i < count && !isTooLong(); ++i)
         copyIteration(loop, {i, kNone, 1, left(i)}, to, parent);
     };
     if (isShort)
@@ -225,6 +231,7 @@ private:
   }
 
   void copyIteration(const Node* loop, CopiedTurn number, Block& to, Node* parent) {
+    ++iterations;
     turns[loop->id] = number;
     if (number.loop == kNone)
       open[loop] = number.first;
@@ -352,7 +359,7 @@ private:
   const Answers answers;
   Values values;
   const Slice* slice; ///< null: all of the program
-  size_t mostNodes = 0;
+  size_t mostNodes = 0, iterations = 0;
   std::vector<CopiedTurn> turns;         ///< by loop: of the iteration that is being copied
   std::map<const Node*, int64_t> open;   ///< of those, the numbers of such as are written out
   unsigned ownTurn = 0, lastOwnTurn = 0; ///< of the kernel's own loops
