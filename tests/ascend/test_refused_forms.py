@@ -165,3 +165,43 @@ def test_a_product_of_what_the_last_copy_has_filled() -> None:
     tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, c)
     wide = a.astype(np.float64)
     np.testing.assert_array_equal(c, wide[:, 32:] @ wide[:, :32])
+
+
+@T.macro
+def flags_of_a_tensor(A, C, n):  # type: ignore[no-untyped-def]
+    T.init_flag(A)
+
+
+@T.macro
+def one_flag_alone(A, C, n):  # type: ignore[no-untyped-def]
+    T.clear_flag({"mte2": {"v": 0}})
+
+
+@T.macro
+def no_format(A, C, n):  # type: ignore[no-untyped-def]
+    T.printf(A, n)
+
+
+@T.macro
+def no_layouts(A, C, n):  # type: ignore[no-untyped-def]
+    T.annotate_layout("zN")
+
+
+FLAGS = ' takes {source pipe: {target pipe: [events]}}, as in {"mte2": {"v": [0, 1]}}, not '
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (flags_of_a_tensor, f"T.init_flag{FLAGS}buffer 'A'"),
+        (one_flag_alone, f"T.clear_flag{FLAGS}{{'mte2': {{'v': 0}}}} of type dict"),
+        (no_format, "T.printf takes a format first, not buffer 'A'"),
+        (
+            no_layouts,
+            "T.annotate_layout takes buffers and their layouts, {buffer: layout}, not 'zN' of type "
+            "str",
+        ),
+    ],
+)
+def test_arguments_of_other_kinds(body: Any, message: str) -> None:
+    assert error_of(body) == (message, 2)

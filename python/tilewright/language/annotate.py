@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..capture.tracer import current
+from ..capture.tracer import current, describe
 from ..suggestions import unknown_keyword
 from .values import LanguageError
 
@@ -76,8 +76,14 @@ def annotate_layout(
 ) -> None:
     """The layout of buffers, where the compiler should not choose; what is allowed besides means
     nothing here."""
-    _keep("layout", list(layouts))
     tracer = current()
+    if not isinstance(layouts, dict):
+        raise LanguageError(
+            f"T.annotate_layout takes buffers and their layouts, {{buffer: layout}}, not "
+            f"{describe(layouts)}",
+            python=TypeError,
+        )
+    _keep("layout", list(layouts))
     for buffer, layout in layouts.items():
         if isinstance(layout, FractalLayout):
             tracer.builder.annotate_layout(tracer.buffer_handle(buffer), layout.name)

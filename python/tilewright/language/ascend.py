@@ -15,6 +15,7 @@ from .values import BufferRef, LanguageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from ..capture.tracer import Tracer
@@ -145,18 +146,27 @@ def set_deq_scale(scale: Any) -> None:
 
 def init_flag(fmap: dict[str, dict[str, list[Any]]]) -> None:
     """Sets many flags, as at a kernel's start: {source pipe: {target pipe: events}}."""
-    for source, targets in fmap.items():
-        for target, events in targets.items():
-            for event in events:
-                set_flag(source, target, event)
+    for source, target, event in _flags_of("T.init_flag", fmap):
+        set_flag(source, target, event)
 
 
 def clear_flag(fmap: dict[str, dict[str, list[Any]]]) -> None:
     """Waits for many flags, as at a kernel's end: {source pipe: {target pipe: events}}."""
-    for source, targets in fmap.items():
-        for target, events in targets.items():
+    for source, target, event in _flags_of("T.clear_flag", fmap):
+        wait_flag(source, target, event)
+
+
+def _flags_of(name: str, fmap: object) -> Iterator[tuple[Any, Any, Any]]:
+    for source, targets in fmap.items() if isinstance(fmap, dict) else [(None, None)]:
+        for target, events in targets.items() if isinstance(targets, dict) else [(None, None)]:
+            if not isinstance(events, (list, tuple, range)):
+                raise LanguageError(
+                    f'{name} takes {{source pipe: {{target pipe: [events]}}}}, as in {{"mte2": '
+                    f'{{"v": [0, 1]}}}}, not {describe(fmap)}',
+                    python=TypeError,
+                )
             for event in events:
-                wait_flag(source, target, event)
+                yield source, target, event
 
 
 # Views and debugging ---------------------------------------------------------------------------
@@ -177,6 +187,8 @@ def printf(fmt: str, *args: Any) -> None:
     `%s` takes a string that is known while compiling.
     """
     tracer = current()
+    if not isinstance(fmt, str):
+        raise LanguageError(f"T.printf takes a format first, not {describe(fmt)}", python=TypeError)
     words, *rest = re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXfFeEgGcsp])", fmt)
     text = words.replace("%", "%%")
     values: list[Any] = []
