@@ -96,12 +96,22 @@ private:
       if (!access.isWrite)
         continue;
       auto versions = storage.getDefiningOp()->getAttrOfType<IntegerAttr>(kVersionsAttr);
-      if (!versions)
+      if (!versions || !turnsWith(access.offset))
         return false;
       far = std::min(far, versions.getInt() - 1);
     }
     distance = far;
     return true;
+  }
+
+  /// Whether a place is of the version of this loop's iteration: a loop within may have its own versions, whose first
+  /// loads stand before it now and are none of this loop's.
+  bool turnsWith(Value offset) {
+    if (offset == loop.getInductionVar())
+      return true;
+    Operation* op = offset.getDefiningOp();
+    return op && loop->isAncestor(op) &&
+           llvm::any_of(op->getOperands(), [&](Value operand) { return turnsWith(operand); });
   }
 
   tile::ForOp loop;

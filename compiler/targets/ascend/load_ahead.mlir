@@ -57,3 +57,35 @@ func.func @own_output(%A: !tile.buffer<256x64xf32, global>) {
   }
   return
 }
+
+// -----
+// A loop within has versions of its own: its first load goes before it, and not into an earlier iteration of the loop around.
+// CHECK-LABEL: func.func @nested
+// CHECK: tile.launch
+// CHECK-NEXT: tile.alloc
+// CHECK-NEXT: tile.for %[[Q:.*]] = %c0 to %c64
+// CHECK-NEXT: npu.load_ub %{{.*}}[%[[Q]], 0] [1, 64] {{.*}} to %{{.*}}[%c0] :
+// CHECK-NEXT: tile.for %[[K:.*]] = %c0 to %c64
+// CHECK: scf.if
+// CHECK: npu.load_ub
+// CHECK-NOT: npu.load_ub
+// CHECK: return
+func.func @nested(%A: !tile.buffer<256x64xf32, global>, %B: !tile.buffer<256x64xf32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%c2) npu {
+    %x = tile.alloc "x" {ascend.versions = 2 : i64} : !tile.buffer<2x64xf32, UB>
+    tile.for %q = %c0 to %c64 step %c1 pipelined(2) {
+      tile.for %k = %c0 to %c64 step %c1 pipelined(2) {
+        %turn = arith.remsi %k, %c2 : index
+        %at = arith.muli %turn, %c64 : index
+        %row = arith.addi %q, %k : index
+        npu.load_ub %A[%row, 0] [1, 64] : !tile.buffer<256x64xf32, global> to %x[%at] : !tile.buffer<2x64xf32, UB> pitch 64
+        npu.store_ub %x[%at] : !tile.buffer<2x64xf32, UB> pitch 64 to %B[%row, 0] [1, 64] : !tile.buffer<256x64xf32, global>
+      }
+    }
+  }
+  return
+}
