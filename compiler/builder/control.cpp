@@ -143,7 +143,7 @@ Value KernelBuilder::beginFor(LoopKind kind, Index start, Index stop, Index step
                                   state->indexIr(range.upper), state->indexIr(range.step),
                                   toIr(kind), stages.value_or(0));
   annotate(*state, loop, "a loop", attributes, {"num_stages"});
-  if (state->isNpu && !range.isComputed && !name.empty()) // whose text people read
+  if (!range.isComputed && !name.empty()) // an NPU's text, which people read, has it
     loop->setAttr(tile::kNameAttr,
                   state->ir.getStringAttr(llvm::StringRef(name.data(), name.size())));
   state->push(FrameKind::Loop, loopName(name), loop, loop.getBodyBlock());

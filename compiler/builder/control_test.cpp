@@ -28,9 +28,8 @@ TEST_F(ControlTest, LoopsKeepTheirKindAndOptions) {
   loop(LoopKind::Unroll, int64_t{0}, int64_t{4});
   b.endFor();
   std::string text = finishedText();
-  EXPECT_THAT(
-      text,
-      HasSubstr("pipelined(2) attributes {order = array<i64: 0, 1>, stage = array<i64: 0, 1>}"));
+  EXPECT_THAT(text, HasSubstr("pipelined(2) attributes {order = array<i64: 0, 1>, stage = "
+                              "array<i64: 0, 1>, tile.name = \"k\"}"));
   EXPECT_THAT(text, HasSubstr("step %c1 unroll"));
 }
 

@@ -56,7 +56,8 @@ TEST_F(KernelBuilderTest, BuildsTheFusedGemm) {
           "func.func @kernel(%arg0: !tile.buffer<1000x1024xf16, global> {tile.name = \"A\"}"));
   EXPECT_THAT(text, HasSubstr("tile.launch (%arg4, %arg5) in (%c16, %c16) threads(128)"));
   EXPECT_THAT(text, HasSubstr("tile.alloc \"A_shared\" : !tile.buffer<64x32xf16, shared>"));
-  EXPECT_THAT(text, HasSubstr("= %c0 to %c32 step %c1 pipelined(3) {"));
+  EXPECT_THAT(text,
+              HasSubstr("= %c0 to %c32 step %c1 pipelined(3) attributes {tile.name = \"k\"} {"));
   EXPECT_THAT(text, HasSubstr("] [64, 32] : !tile.buffer<1000x1024xf16, global> to %"));
   EXPECT_THAT(text, HasSubstr("tile.gemm"));
   EXPECT_THAT(text, HasSubstr("tile.parallel (%arg6, %arg7) in [64, 64] {"));

@@ -328,3 +328,23 @@ def test_what_a_copy_needs_is_checked_where_it_is() -> None:
     assert "ascendc_assert" in of_cube
     assert "ascendc_assert" not in of_vector
     assert "for (" not in of_vector[: of_vector.index('extern "C" void')]
+
+
+@T.prim_func
+def portable(A: T.Tensor((64, 128), "float16"), C: T.Tensor((64, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, threads=128) as _:
+        a = T.alloc_shared((64, 64), "float16")
+        c = T.alloc_fragment((64, 64), "float32")
+        T.clear(c)
+        for ko in T.Pipelined(2, num_stages=2):
+            T.copy(A[0, ko * 64], a)
+            for again in T.serial(3):
+                if again > 0:
+                    T.gemm(a, a, c, transpose_B=True)
+        T.copy(c, C)
+
+
+def test_loops_of_kernels_for_any_target_keep_their_names() -> None:
+    text = tilewright.compile(portable, target="ascend", pass_configs=AUTOMATIC).get_kernel_source()
+    for name in ("ko", "again"):
+        assert f"for (int64_t {name} = 0;" in text
