@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels for Ascend: how long they take to compile, and the modelled time of the tuned ones.
 
-`ascend/compile`: from the source to Ascend C. `ascend/build`: the host's library of it.
+`ascend/compile`: from the source to Ascend C. `ascend/build`: the host's library of it, for the cube cores
+alone, and of a kernel for both kinds of core.
 `ascend/load`: a kernel that is in the cache. `ascend/gemm/...` and `ascend/add/...`: the time that
 the model of a 910B2 gives (docs/ascend-timing.md), as a share of what the chip could reach at most.
 """
@@ -30,7 +31,8 @@ def names() -> list[str]:
     gemms = [f"ascend/gemm/{mode}/4096" for mode in MODES]
     return [
         "ascend/compile",
-        "ascend/build",
+        "ascend/build/cube",
+        "ascend/build/mixed",
         "ascend/load",
         *gemms,
         "ascend/gemm/expert/8192",
@@ -44,7 +46,9 @@ def measure(name: str) -> dict[str, Any]:
     _, what, *rest = name.split("/")
     if what in ("gemm", "add"):
         return _modelled(what, rest[0], int(rest[1]))
-    return {"seconds": {"compile": _compile, "build": _build, "load": _load}[what]()}
+    if what == "build":
+        return {"seconds": {"cube": _build_cube, "mixed": _build_mixed}[rest[0]]()}
+    return {"seconds": {"compile": _compile, "load": _load}[what]()}
 
 
 def _compile() -> float:
@@ -70,7 +74,7 @@ def _compile() -> float:
     return once(tuned_gemm.gemm_developer, (4096, 4096, 4096))
 
 
-def _build() -> float:
+def _build_cube() -> float:
     """Seconds of the same and of the host's library, with an empty cache."""
     import tuned_gemm
 
@@ -79,9 +83,18 @@ def _build() -> float:
     return time.perf_counter() - begin
 
 
+def _build_mixed() -> float:
+    """Seconds from the source of a product and a sum to the host's library, with an empty cache."""
+    import gemm_add
+
+    begin = time.perf_counter()
+    gemm_add.automatic(1024, 1024, 1024, 128, 128, 64)
+    return time.perf_counter() - begin
+
+
 def _load() -> float:
     """Seconds of the same in a process that finds it in the cache."""
-    seconds = _build()
+    seconds = _build_cube()
     if "tilewright._compiler" in sys.modules:
         raise RuntimeError("loading a cached kernel imported the compiler")
     return seconds

@@ -5,7 +5,6 @@
 #include "instantiations.h"
 #include "launch_headers.h"
 #include "object_file.h"
-#include "precompiled.h"
 
 #include "simulator/object_seal.h"
 
@@ -151,35 +150,43 @@ std::vector<fs::path> Builder::includeFolders() const {
   return folders;
 }
 
-std::vector<std::string> Builder::precompiledFlags(Pass pass) const {
-  std::vector<std::string> flags = passFlags(pass), kept;
-  if (!options.precompile.empty())
-    return flags;
-  size_t own = flags.size() - options.compileFlags.size();
+PrecompiledHeader Builder::precompiledHeader(Pass pass) const {
+  // g++ takes a header only with the flags that it was made with, and a header of the user may ask for the pass.
+  const bool isForAllPasses = isClang && options.precompile.empty();
+  const std::vector<std::string> flags = passFlags(isForAllPasses ? Host : pass);
+  PrecompiledHeader header{compiler, isClang, {}, options.precompile, isForAllPasses};
+  const size_t own = flags.size() - options.compileFlags.size();
   for (size_t k = 0; k < flags.size(); ++k) {
-    bool isFolder = k >= own && (flags[k].starts_with("-I") || flags[k] == "-isystem");
+    const bool isFolder = options.precompile.empty() && k >= own &&
+                          (flags[k].starts_with("-I") || flags[k] == "-isystem");
     if (!isFolder)
-      kept.push_back(flags[k]);
+      header.flags.push_back(flags[k]);
     else if (flags[k] == "-I" || flags[k] == "-isystem")
       ++k;
   }
-  return kept;
+  return header;
 }
 
 bool Builder::preparePasses(const std::vector<Pass>& passes) {
   if (options.noPch)
     return true;
   std::vector<PrecompiledHeader> headers;
-  std::vector<Pass> unprepared;
-  for (Pass pass : passes)
-    if (pchOptions[pass].empty()) {
-      headers.push_back({compiler, isClang, precompiledFlags(pass), options.precompile});
-      unprepared.push_back(pass);
-    }
-  std::vector<std::vector<std::string>> made = preparePrecompiled(headers, options.verbose);
-  for (size_t i = 0; i < made.size(); ++i)
-    pchOptions[unprepared[i]] = made[i];
-  return made.size() == headers.size();
+  std::vector<std::pair<Pass, size_t>> unprepared;
+  for (Pass pass : passes) {
+    if (!pchOptions[pass].empty())
+      continue;
+    const PrecompiledHeader header = precompiledHeader(pass);
+    const auto same = std::find(headers.begin(), headers.end(), header);
+    unprepared.emplace_back(pass, same - headers.begin());
+    if (same == headers.end())
+      headers.push_back(header);
+  }
+  const std::vector<std::vector<std::string>> made = preparePrecompiled(headers, options.verbose);
+  if (made.size() != headers.size())
+    return false;
+  for (const auto& [pass, header] : unprepared)
+    pchOptions[pass] = made[header];
+  return true;
 }
 
 Command Builder::compileCommand(Pass pass, const std::string& from, const std::string& source,

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "object_file.h"
 #include "options.h"
+#include "precompiled.h"
 #include "rewrite.h"
 
 #include <filesystem>
@@ -80,8 +81,8 @@ private:
   Command compileCommand(Pass pass, const std::string& from, const std::string& source,
                          const std::string& to);
   std::vector<std::string> passFlags(Pass pass) const;
-  /// Folders of the user matter only to the user's headers.
-  std::vector<std::string> precompiledFlags(Pass pass) const;
+  /// What is kept precompiled for a pass. Folders of the user matter only to the user's headers.
+  PrecompiledHeader precompiledHeader(Pass pass) const;
   /// Sees to it that these passes have a precompiled header.
   bool preparePasses(const std::vector<Pass>& passes);
   /// What `-I` and `-isystem` name.

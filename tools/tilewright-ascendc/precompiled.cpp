@@ -43,14 +43,18 @@ fs::path programOf(const std::string& compiler) {
   return compiler;
 }
 
-std::string prefixText(const std::vector<std::string>& more) {
+std::string prefixText(const PrecompiledHeader& header) {
   std::string text;
+  if (header.isForAllPasses)
+    text += "#define TILEWRIGHT_KINDS_LATER\n";
   for (const char* name : {"algorithm", "cmath", "cstdint", "cstdio", "cstdlib", "cstring",
                            "fstream", "iostream", "memory", "string", "vector"})
     text += std::string("#include <") + name + ">\n";
   text += "#include \"kernel_operator.h\"\n#include \"acl/acl.h\"\n";
-  for (const std::string& name : more)
+  for (const std::string& name : header.more)
     text += "#include \"" + name + "\"\n";
+  if (header.isForAllPasses)
+    text += "#undef TILEWRIGHT_KINDS_LATER\n";
   return text;
 }
 
@@ -93,7 +97,7 @@ std::vector<std::string> filesOfRule(const fs::path& rule) {
 class Entry {
 public:
   explicit Entry(const PrecompiledHeader& header) : header(header) {
-    std::string key = header.compiler + prefixText(header.more);
+    std::string key = header.compiler + prefixText(header);
     for (const std::string& flag : header.flags)
       key += " " + flag;
     char name[32];
@@ -127,7 +131,7 @@ public:
     return lock >= 0 && flock(lock, LOCK_EX) == 0;
   }
   bool writePrefix() const {
-    return storeFile(folder / "prefix.h", prefixText(header.more));
+    return storeFile(folder / "prefix.h", prefixText(header));
   }
   /// Says why there is none; the build does without.
   void warn() const {
@@ -168,9 +172,12 @@ public:
     return !error && space.available < needed;
   }
   std::vector<std::string> options() const {
+    std::vector<std::string> options = {"-include", folder / "prefix.h"};
     if (header.isClang)
-      return {"-include-pch", result()};
-    return {"-include", folder / "prefix.h"};
+      options = {"-include-pch", result()};
+    if (header.isForAllPasses)
+      options.insert(options.end(), {"-include", "ascendc/core_kind.h"});
+    return options;
   }
 
 private:

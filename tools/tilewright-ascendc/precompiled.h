@@ -16,6 +16,10 @@ struct PrecompiledHeader {
   std::vector<std::string> flags; ///< as the sources are compiled
   /// More headers than those that every kernel needs, as `#include` takes them.
   std::vector<std::string> more;
+  /// For the host and each kind of core: without what differs between them, which each source reads behind it.
+  bool isForAllPasses = false;
+
+  bool operator==(const PrecompiledHeader&) const = default;
 };
 
 /// Makes those that aren't there, all at once. For each, the options that use it; nothing if a

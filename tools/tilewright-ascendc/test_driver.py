@@ -634,6 +634,40 @@ def test_own_precompiled_header(tmp_path: Path) -> None:
         assert run(program).stdout == f"{5 + number} {2 * (100 - number)}\n"
 
 
+@pytest.mark.parametrize(("compiler", "headers"), [("clang++-22", 1), ("g++-12", 3)])
+def test_passes_share_a_precompiled_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str, headers: int
+) -> None:
+    """Clang takes one for the host and each kind of core, which still know what they are; g++ takes none
+    that was made with other flags."""
+    source, program = tmp_path / "main.cpp", tmp_path / "program"
+    source.write_text(KINDS_OF_CORES)
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert (built.returncode, built.stderr) == (0, "")
+    assert run(program).stdout == "0 1 2\n"
+    kept = [each for each in (tmp_path / "cache" / "ascendc").iterdir() if each.is_dir()]
+    assert len(kept) == headers
+
+
+KINDS_OF_CORES = """
+#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void kinds(GM_ADDR out) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
+  GlobalTensor<int32_t> words;
+  words.SetGlobalBuffer((__gm__ int32_t*)out);
+  if (g_coreType == AIC) words.SetValue(0, g_coreType);
+  if ASCEND_IS_AIV words.SetValue(16, g_coreType);
+}
+int main() {
+  auto* out = (GM_ADDR)GmAlloc(128);
+  kinds<<<1, nullptr, nullptr>>>(out);
+  printf("%d %d %d\\n", ((int32_t*)out)[0], ((int32_t*)out)[16], g_coreType);
+}
+"""
+
+
 def test_error_in_a_header_names_the_header(tmp_path: Path) -> None:
     """The rewriter's and the compiler's errors point at the user's file, not at a copy."""
     header = tmp_path / "kernel.h"

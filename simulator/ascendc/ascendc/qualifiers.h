@@ -53,14 +53,6 @@ constexpr int AIV = 1;
 constexpr int MIX = 2;
 } // namespace AscendC
 
-// The driver compiles a kernel once per kind of core; the host pass knows neither.
-#if defined(__DAV_CUBE__)
-constexpr int g_coreType = AscendC::AIC;
-#elif defined(__DAV_VEC__)
-constexpr int g_coreType = AscendC::AIV;
-#else
-constexpr int g_coreType = AscendC::MIX;
-#endif
 #define ASCEND_IS_AIC constexpr(g_coreType == AscendC::AIC)
 #define ASCEND_IS_AIV constexpr(g_coreType == AscendC::AIV)
 #define ASCEND_IS_NOT_AIC constexpr(g_coreType != AscendC::AIC)
@@ -102,12 +94,8 @@ template <int cubes, int vectors> constexpr KernelMetaType twKindOfMix() {
     asm volatile("" : : "r"(&name));                                                               \
     return true;                                                                                   \
   }()
-#if defined(__DAV_CUBE__) || defined(__DAV_VEC__)
-#define KERNEL_TASK_TYPE_DEFAULT(type) TW_MARK_KIND(false, 0, type)
-#define KERNEL_TASK_TYPE(key, type) TW_MARK_KIND(true, static_cast<uint64_t>(key), type)
-#else
-#define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(true, "")
-#define KERNEL_TASK_TYPE(key, type) static_assert(true, "")
+#ifndef TILEWRIGHT_KINDS_LATER
+#include "core_kind.h"
 #endif
 /// The driver writes these for a `__mix__` whose numbers only the preprocessor knows: the kind of the body around it,
 /// and the section of a kernel whose head comes from a macro.
