@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a compiled CPU kernel exports, and how it is called. C, so that ahead-of-time users can
- * include it.
+/* What a compiled CPU kernel exports, and how it is called; and what compiler and runtime know of a launch on
+ * an NPU. C, so that ahead-of-time users can include it.
  *
  * A kernel library `NAME.so` exports
  *   const char tilewright_manifest[];                 JSON, see docs/kernel-abi.md
@@ -30,6 +30,9 @@ typedef struct TwLaunch {
   char* workspace; /* workspace_bytes of the manifest, shared by all blocks of all launches */
   void (*sync_grid)(struct TwLaunch* launch); /* returns when all blocks have called it */
 } TwLaunch;
+
+/* Cores that a launch on an Ascend NPU may ask for: the blocks of a launch that the vendor's runtime takes. */
+#define TW_ASCEND_MOST_CORES 65535
 
 typedef void (*TwGridFunction)(const uint64_t* slots, int64_t grid[3]);
 typedef void (*TwBlocksFunction)(const uint64_t* slots, char* scratch, int64_t begin, int64_t end,

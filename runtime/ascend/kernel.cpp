@@ -3,6 +3,7 @@
 
 #include "runtime/ascend/acl_interface.h"
 #include "runtime/memory_library.h"
+#include "tilewright/kernel_abi.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -47,9 +48,6 @@ private:
   void* stream = nullptr;
 };
 
-/// Cores that a launch may ask for: the vendor's runtime takes no more (kMostLaunched of the compiler's launch_kind.h).
-constexpr int64_t kMostCores = 65535;
-
 /// The first extent of a grid that divides by zero.
 constexpr int64_t kNoExtents = INT64_MIN;
 
@@ -62,14 +60,14 @@ std::string refusalOf(const int64_t (&extents)[3], int64_t coresPerBlock) {
   int64_t cores = coresPerBlock;
   for (const int64_t extent : extents) {
     blocks += (blocks.empty() ? "" : " x ") + std::to_string(extent);
-    cores = cores > kMostCores / extent ? kMostCores + 1 : cores * extent;
+    cores = cores > TW_ASCEND_MOST_CORES / extent ? TW_ASCEND_MOST_CORES + 1 : cores * extent;
   }
-  if (cores <= kMostCores)
+  if (cores <= TW_ASCEND_MOST_CORES)
     return "";
   while (blocks.ends_with(" x 1"))
     blocks.resize(blocks.size() - 4);
   return "the grid has " + blocks + " blocks" + ofTwo + ", but a launch has at most " +
-         std::to_string(kMostCores) + (ofTwo.empty() ? "" : " cores");
+         std::to_string(TW_ASCEND_MOST_CORES) + (ofTwo.empty() ? "" : " cores");
 }
 
 /// What the host has found in a launch: errors become the caller's, all else is printed.

@@ -34,9 +34,6 @@ struct LaunchKind {
   }
 };
 
-/// Cores that a launch may ask for, as the vendor's runtime says of the blocks of a launch.
-constexpr int64_t kMostLaunched = 65535;
-
 /// Whether the language gives a block two vector cores: a kernel for an NPU whose launch (null: not in one) says no `threads`.
 bool mayHaveTwoVectors(tile::LaunchOp launch);
 

@@ -16,6 +16,7 @@
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_kernel.h"
 #include "compiler/targets/ascend/report_calls.h"
+#include "tilewright/kernel_abi.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -90,11 +91,11 @@ bool checkGrid(func::FuncOp kernel) {
     for (Value extent : launch.getGrid())
       if (llvm::MulOverflow(blocks, getConstantIntValue(extent).value_or(1), blocks))
         blocks = std::numeric_limits<int64_t>::max();
-    if (blocks <= kMostLaunched / cores)
+    if (blocks <= TW_ASCEND_MOST_CORES / cores)
       continue;
     launch.emitError() << "unsupported on ascend: the grid has " << blocks << " blocks"
                        << (cores == 1 ? "" : " of two vector cores each")
-                       << ", but a launch has at most " << kMostLaunched
+                       << ", but a launch has at most " << TW_ASCEND_MOST_CORES
                        << (cores == 1 ? "" : " cores")
                        << "; let each block do several parts of the work";
     return false;
