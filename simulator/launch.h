@@ -173,6 +173,19 @@ TILEWRIGHT_EXPORT void refuseInKernel(const char* function);
 using StreamHook = void (*)(void* stream, LaunchRequest request);
 TILEWRIGHT_EXPORT void setStreamHook(StreamHook hook);
 TILEWRIGHT_EXPORT void enqueueLaunch(void* stream, LaunchRequest request);
+
+/// The same as the headers of kernels ask for it. It is plain because every kernel's build compiles what makes it.
+struct KernelCall {
+  const void* host; ///< as Kernel::host
+  uint32_t blocks;
+  Place place;
+  const void* arguments; ///< of whoever takes the call: `drop` ends them
+  void (*drop)(const void* arguments);
+  void (*invoke)(void* entry, const void* arguments); ///< as LaunchRequest::invoke
+};
+TILEWRIGHT_EXPORT void enqueueCall(void* stream, const KernelCall& call);
+/// Runs it on this thread's time and prints what is found.
+TILEWRIGHT_EXPORT void runCall(uint64_t tilingKey, const KernelCall& call);
 /// What the calling thread enqueues from now on looks at `flag` (LaunchRequest::stop), which must
 /// live until it has ended. Null: at nothing. A C name, for those who look for it at run time.
 extern "C" TILEWRIGHT_EXPORT void tilewrightAscendStopFlag(const volatile int32_t* flag);

@@ -152,6 +152,28 @@ void enqueueLaunch(void* stream, LaunchRequest request) {
     runAtOnce(request);
 }
 
+namespace {
+LaunchRequest requestOf(const KernelCall& call) {
+  LaunchRequest request;
+  request.kernel = findKernel(call.host);
+  request.blocks = call.blocks;
+  request.place = call.place;
+  request.arguments = {call.arguments, call.drop};
+  request.invoke = call.invoke;
+  return request;
+}
+} // namespace
+
+void enqueueCall(void* stream, const KernelCall& call) {
+  enqueueLaunch(stream, requestOf(call));
+}
+
+void runCall(uint64_t tilingKey, const KernelCall& call) {
+  LaunchRequest request = requestOf(call);
+  request.tilingKey = tilingKey;
+  printFindings(launch(request, launchOptionsFromEnvironment()));
+}
+
 void tilewrightAscendStopFlag(const volatile int32_t* flag) {
   stopFlag = flag;
 }

@@ -5,7 +5,6 @@
 
 #include "../../launch.h"
 
-#include <memory>
 #include <utility>
 
 #include "letters_begin.h"
@@ -19,44 +18,36 @@
 
 namespace tilewright::ascend {
 
-inline std::shared_ptr<const void> ownedArguments(const void* packed, void (*drop)(const void*)) {
-  return {packed, drop};
-}
-
 template <class... Parameters> class PreparedLaunch {
 public:
   TILEWRIGHT_USERS_LINE PreparedLaunch(void (*kernel)(Parameters...), uint32_t blocks, void* stream,
                                        Place place)
       : kernel(kernel), blocks(blocks), stream(stream), place(place) {}
 
-  void operator()(std::decay_t<Parameters>... arguments) const {
-    enqueueLaunch(stream, requestOf(std::move(arguments)...));
+  TILEWRIGHT_USERS_LINE void operator()(std::decay_t<Parameters>... arguments) const {
+    enqueueCall(stream, callOf(std::move(arguments)...));
   }
   /// Runs the kernel on this thread's time and prints what is found.
-  void runNow(uint64_t tilingKey, std::decay_t<Parameters>... arguments) const {
-    LaunchRequest request = requestOf(std::move(arguments)...);
-    request.tilingKey = tilingKey;
-    printFindings(launch(request, launchOptionsFromEnvironment()));
+  TILEWRIGHT_USERS_LINE void runNow(uint64_t tilingKey,
+                                    std::decay_t<Parameters>... arguments) const {
+    runCall(tilingKey, callOf(std::move(arguments)...));
   }
 
 private:
   /// Plain closures and pointers: each kernel of a program instantiates this, and tuples would cost
   /// its build a tenth more.
-  LaunchRequest requestOf(std::decay_t<Parameters>... arguments) const {
+  TILEWRIGHT_USERS_LINE KernelCall callOf(std::decay_t<Parameters>... arguments) const {
     auto call = [arguments...](void (*function)(Parameters...)) mutable { function(arguments...); };
     using Call = decltype(call);
-    LaunchRequest request;
-    request.kernel = findKernel(reinterpret_cast<const void*>(kernel));
-    request.blocks = blocks;
-    request.place = place;
-    request.arguments = ownedArguments(new Call(std::move(call)), [](const void* packed) {
-      delete static_cast<const Call*>(packed);
-    });
-    request.invoke = [](void* entry, const void* packed) {
-      Call copy = *static_cast<const Call*>(packed);
-      copy(reinterpret_cast<void (*)(Parameters...)>(entry));
-    };
-    return request;
+    return {reinterpret_cast<const void*>(kernel),
+            blocks,
+            place,
+            new Call(std::move(call)),
+            [](const void* packed) { delete static_cast<const Call*>(packed); },
+            [](void* entry, const void* packed) {
+              Call copy = *static_cast<const Call*>(packed);
+              copy(reinterpret_cast<void (*)(Parameters...)>(entry));
+            }};
   }
 
   void (*kernel)(Parameters...);
