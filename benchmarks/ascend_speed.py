@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels for Ascend: how long they take to compile, and the modelled time of the tuned ones.
 
-`ascend/compile`: from the source to Ascend C. `ascend/build`: the host's library of it, for the cube cores
-alone, and of a kernel for both kinds of core.
+`ascend/compile`: from the source to Ascend C. `ascend/build`: the host's library of it, for the
+cube cores alone, and of a kernel for both kinds of core.
 `ascend/load`: a kernel that is in the cache. `ascend/gemm/...` and `ascend/add/...`: the time that
 the model of a 910B2 gives (docs/ascend-timing.md), as a share of what the chip could reach at most.
 """

@@ -37,7 +37,8 @@ SIZES = (512, 1024, 2048, 4096)
 AIMS = {
     "import": 0.15, "compile/fused_gemm": 0.15, "compile/flash_attention": 0.4, "cache_load": 0.010,
     "call/alloc": 3e-6, "call/out": 3e-6,
-    "ascend/compile": 0.1, "ascend/build/cube": 3.0, "ascend/build/mixed": 3.0, "ascend/load": 0.020,
+    "ascend/compile": 0.1, "ascend/build/cube": 3.0, "ascend/build/mixed": 3.0,
+    "ascend/load": 0.020,
 }  # fmt: skip
 #: Least shares of the chip's limit.
 SHARES = {
@@ -165,7 +166,9 @@ def all_rows(repeats: int) -> dict[str, Callable[[], Row]]:
 def on_ascend(name: str, repeats: int) -> Row:
     """A compile time, or the modelled time of a tuned kernel and its share of the chip's limit."""
     if name == "ascend/load":
-        return repeated(name, repeats, False, "ascend", name, before=("ascend", "ascend/build/cube"))
+        return repeated(
+            name, repeats, False, "ascend", name, before=("ascend", "ascend/build/cube")
+        )
     if name in AIMS:
         return repeated(name, repeats, True, "ascend", name)
     with tempfile.TemporaryDirectory() as cache:

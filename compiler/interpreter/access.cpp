@@ -102,7 +102,9 @@ mlir::FailureOr<std::optional<Scalar>> Machine::read(mlir::Operation* op, const 
   const uint64_t found = buffer.storage->readBits(offset, bits);
   if (failed(noteAccess(op, buffer, indices, found, /*isWrite=*/false)))
     return mlir::failure();
-  return std::optional(fromBits(buffer.type.getElementType(), found));
+  const mlir::Type type = buffer.type.getElementType();
+  // A bool is a byte, of which any bit may be set where a caller views other bytes as bools.
+  return std::optional(fromBits(type, type.isInteger(1) ? uint64_t(found != 0) : found));
 }
 
 mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffer,

@@ -7,7 +7,7 @@
 ///       in_bounds : ... tile.copy %A[%m, %k] [64, 32] : ... to %As : ...   ->  ...
 ///       {source_in_bounds = array<i1: true, false>}
 ///
-/// It stands first in each pipeline, while loops and launch are still whole: targets guard what is
+/// It stands at the start of each pipeline, while loops and launch are still whole: targets guard what is
 /// not marked (a load outside gives 0, a store is dropped) and spend nothing on the rest.
 #include "compiler/ir/index_ranges.h"
 #include "compiler/ir/tile.h"

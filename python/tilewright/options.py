@@ -306,7 +306,11 @@ def remark(message: str) -> None:
 
 
 def _kind(target: object, what: str = "target") -> str:
-    """The name of a target in any form: `llvm -mcpu=x`, {"kind": "llvm", ..}, that as JSON."""
+    """The name of a target in any form: `llvm -mcpu=x`, {"kind": "llvm", ..}, that as JSON, an
+    object with a kind as TVM's."""
+    kind = getattr(target, "kind", None)
+    if kind is not None:
+        return str(getattr(kind, "name", kind))
     fields = target
     if isinstance(target, str) and target.lstrip().startswith("{"):
         from json import loads

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .language.gpu_only import GpuSource
 from .language.math_ops import Select, cast, reinterpret
+from .language.math_ops import min as minimum
 from .language.values import unsupported
 
 if TYPE_CHECKING:
@@ -103,6 +104,21 @@ def _tir_u8_to_f8_e4m3_to_f16(nbit: int, val: Any, dtype: Any) -> Any:
     if nbit != 8 or str(dtype) != "float16":
         raise unsupported(f"_tir_u8_to_f8_e4m3_to_f16 of {nbit} bits to {dtype}")
     return cast(reinterpret(cast(val, "uint8"), "float8_e4m3fn"), dtype)
+
+
+def _tir_u8_to_f4_to_bf16(nbit: int, val: Any, pos: Any, scale: Any, dtype: Any) -> Any:
+    """A number of a sign, an exponent e of 2 bits and one m of the mantissa, from a byte of two:
+    (1 + m / 2) * 2 to the power of e - 1 + scale, also for e = 0, as TileLang's kernels and their
+    references have it; the exponent ends at infinity. `scale` is an integer of 16 bits."""
+    if nbit != 4 or str(dtype) != "bfloat16":
+        raise unsupported(f"_tir_u8_to_f4_to_bf16 of {nbit} bits to {dtype}")
+    _check_word(val, "uint8")
+    bits = cast(_field(val, pos, nbit, "uint8"), "uint16")
+    moved = ((bits >> cast(1, "uint16")) & cast(3, "uint16")) + cast(126, "uint16")
+    moved = minimum(moved + cast(scale, "uint16"), cast(255, "uint16"))
+    sign = (bits >> cast(3, "uint16")) << cast(15, "uint16")
+    mantissa = (bits & cast(1, "uint16")) << cast(6, "uint16")
+    return reinterpret(sign | (moved << cast(7, "uint16")) | mantissa, dtype)
 
 
 def _of_gpus(name: str) -> dict[str, str]:

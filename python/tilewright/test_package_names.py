@@ -222,6 +222,8 @@ def test_target_as_a_context():
 
     with tvm.target.Target("reference") as outer:
         assert outer.kind == "reference" and repr(outer) == "Target('reference')"
+        assert outer.kind.name == "reference"
+        assert tilewright.compile(increment, target=tvm.target.Target("c")).target == "cpu"
         with tvm.target.Target("c"):
             assert tilewright.compile(increment).target == "cpu"
         assert tilewright.compile(increment).target == "reference"

@@ -22,6 +22,16 @@ __all__ = ["DataType", "Target", "target", "tir", "tirx"]
 tirx = tir
 
 
+class TargetKind(str):
+    """The name of a target, which has a name as TVM's kinds have."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        return str(self)
+
+
 class Target:
     """`with tvm.target.Target("c"):`: the target of kernels that name none."""
 
@@ -29,8 +39,8 @@ class Target:
         self.name = resolve_target(target)
 
     @property
-    def kind(self) -> str:
-        return self.name
+    def kind(self) -> TargetKind:
+        return TargetKind(self.name)
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:

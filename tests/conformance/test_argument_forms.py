@@ -50,3 +50,20 @@ def test_match_buffer_with_symbols(agree, random):
     for rows, columns in [(10, 3), (7, 2)]:
         a = random.standard_normal((rows, columns), np.float32)
         agree(kernel, [a, np.zeros(rows, np.float32)], {1: a[:, -1] + 1})
+
+
+def test_bytes_seen_as_bools(agree):
+    """Whatever bit is set, it is True."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((5,), "bool"), B: T.Tensor((5,), "bool"), C: T.Tensor((5,), "int32")):
+        with T.Kernel(1, threads=32):
+            s = T.alloc_shared((5,), "bool")
+            T.copy(A, s)
+            for i in T.Parallel(5):
+                B[i] = not s[i]
+                C[i] = s[i] + s[i]
+
+    seen = np.array([2, 0, 255, 1, 128], np.uint8).view(bool)
+    expected = {1: np.array([0, 1, 0, 0, 0], bool), 2: np.array([2, 0, 2, 2, 2], np.int32)}
+    agree(kernel, [seen, np.zeros(5, bool), np.zeros(5, np.int32)], expected, 0)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -76,6 +77,24 @@ def test_names_of_tir(agree, convert, dtype, expected):
     agree(kernel, [BYTES, np.zeros(32, dtype)], {1: expected}, 0)
 
 
+@pytest.mark.parametrize("scale", [0, 3, 127])
+def test_scaled_numbers_of_bfloat16(agree, scale):
+    """A sign, two bits of exponent, one of mantissa; 0 is no number of its own, as in TileLang."""
+    kernel = unpacks(
+        "uint8",
+        2,
+        "bfloat16",
+        lambda w, at: quantize._tir_u8_to_f4_to_bf16(4, w, at, T.uint16(scale), "bfloat16"),
+    )
+    code = NIBBLES.astype(int)
+    exponent = (code >> 1 & 3) - 1 + scale
+    value = np.where(code & 8, -1.0, 1.0) * (1 + (code & 1) / 2) * 2.0 ** np.minimum(exponent, 127)
+    infinite = np.where(code & 1, np.nan, np.copysign(np.inf, value))  # all bits of the exponent
+    expected = np.where(exponent >= 128, infinite, value).astype(ml_dtypes.bfloat16)
+    output = np.zeros(32, ml_dtypes.bfloat16)
+    agree(kernel, [BYTES, output], {1: expected}, 0)
+
+
 def test_zero_points_and_float8(agree):
     with_zeros = quantize._tir_packed_to_unsigned_convert_with_zeros("int")
 
@@ -125,6 +144,8 @@ def test_what_is_unpacked_in_one_way_only():
         convert(4, None, 0, "float32")
     with pytest.raises(LanguageError, match="_tir_u8_to_f8_e4m3_to_f16 of 4 bits to float16"):
         quantize._tir_u8_to_f8_e4m3_to_f16(4, None, "float16")
+    with pytest.raises(LanguageError, match="_tir_u8_to_f4_to_bf16 of 4 bits to float16"):
+        quantize._tir_u8_to_f4_to_bf16(4, None, None, 0, "float16")
     with pytest.raises(LanguageError, match="tilelang.quantize.interleave_weight unpacks"):
         quantize.interleave_weight(None)
     with pytest.raises(AttributeError, match="tvm.tir has no 'conts' here; did you mean 'const'?"):

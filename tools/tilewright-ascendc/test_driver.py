@@ -638,8 +638,8 @@ def test_own_precompiled_header(tmp_path: Path) -> None:
 def test_passes_share_a_precompiled_header(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str, headers: int
 ) -> None:
-    """Clang takes one for the host and each kind of core, which still know what they are; g++ takes none
-    that was made with other flags."""
+    """Clang takes one for the host and each kind of core, which still know what they are; g++ takes
+    none that was made with other flags."""
     source, program = tmp_path / "main.cpp", tmp_path / "program"
     source.write_text(KINDS_OF_CORES)
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))

@@ -17,6 +17,7 @@ struct Machine;
 std::unique_ptr<mlir::Pass> createSplitThreads();
 std::unique_ptr<mlir::Pass> createLowerDots(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
+std::unique_ptr<mlir::Pass> createPartOverlaps();
 std::unique_ptr<mlir::Pass> createStoreResults();
 std::unique_ptr<mlir::Pass> createReadInPlace(const Machine& machine);
 std::unique_ptr<mlir::Pass> createFuseReductions(const Machine& machine, bool fast = false);

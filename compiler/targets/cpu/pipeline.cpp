@@ -40,6 +40,7 @@ constexpr llvm::StringLiteral kPrefix = "cpu-";
 std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fastMath,
                                                 unsigned expBits) {
   std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(createPartOverlaps());
   passes.push_back(createMarkInBounds());
   passes.push_back(createLowerDots(machine));
   passes.push_back(createPackGemmOperands(machine));

@@ -11,7 +11,13 @@ import os
 import pickle
 import sys
 import time
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,10 +76,7 @@ def compile_by_name(
     """Compiles in a process of its own, which needs to import the function."""
 
     def compile_it() -> None:
-        found: Any = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-        getattr(found, "function_to_tune", found).compile(*args, **keywords)
+        _named(module, name).compile(*args, **keywords)
 
     return _timed(compile_it)
 
@@ -117,21 +120,53 @@ def _submit(
     if not isinstance(pool, ThreadPoolExecutor):
         python = function.function
         task = (python.__module__, python.__qualname__, args, keywords)
-        if _can_travel(task):
+        if _has_name(function) and _can_travel(task):
             return pool.submit(compile_by_name, *task)
+        if isinstance(pool, ProcessPoolExecutor):
+            nobody: Future[Outcome] = Future()
+            nobody.set_result(Outcome(0.0, _why_not_by_name(function)))
+            return nobody
     return pool.submit(compile_apart, function, args, keywords, timeout)
 
 
-def _can_travel(task: tuple[str, str, tuple[Any, ...], dict[str, Any]]) -> bool:
-    """Whether another process can be told of it: an importable name, arguments that pickle."""
-    module, name = task[:2]
-    if "<locals>" in name or module not in sys.modules:
+def _named(module: str, name: str) -> Any:
+    """What an importable name stands for: a decorated function, or what the tuner made of it."""
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return getattr(found, "function_to_tune", found)
+
+
+def _has_name(function: JITFunction) -> bool:
+    """Whether who imports its module finds the very function, and not what it was made of."""
+    python = function.function
+    if python.__module__ not in sys.modules:
         return False
+    try:
+        found = _named(python.__module__, python.__qualname__)
+    except AttributeError:
+        return False
+    return hasattr(found, "compile") and getattr(found, "function", None) is python
+
+
+def _can_travel(task: tuple[str, str, tuple[Any, ...], dict[str, Any]]) -> bool:
+    """Whether its arguments pickle."""
     try:
         pickle.dumps(task)
     except Exception:  # pickle raises what it likes
         return False
     return True
+
+
+def _why_not_by_name(function: JITFunction) -> str:
+    python = function.function
+    if _has_name(function):
+        return "the kernel's arguments don't pickle, which a pool of processes needs"
+    return (
+        f"a pool of processes finds a kernel by its function's name, but "
+        f"'{python.__module__}.{python.__qualname__}' is not this kernel; decorate the function "
+        "where it is defined, or use threads"
+    )
 
 
 def compile_all(
@@ -151,7 +186,9 @@ def compile_all(
         for candidate, future in zip(candidates, futures, strict=True):
             try:
                 outcome = future.result(timeout)
-            except (FutureTimeoutError, CancelledError):
+            except CancelledError:
+                candidate.state, candidate.reason = "failed", "its compilation was cancelled"
+            except FutureTimeoutError:
                 candidate.state = "hung"
                 candidate.reason = f"not compiled within {timeout:g} s"
             except Exception as failure:  # the executor itself: a broken pool, no pickling

@@ -364,6 +364,48 @@ def test_a_broken_or_stuck_executor_is_reported():
         tuned(scaled, [{"block": 32}], executor=StuckExecutor(), timeout=0.1)(4096)
 
 
+def scaled_body(n, block=32):
+    @T.prim_func
+    def kernel(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, block)) as x:
+            for i in T.Parallel(block):
+                B[x * block + i] = A[x * block + i] * 2
+
+    return kernel
+
+
+#: The name of its function stands for something else.
+scaled_elsewhere = tl.jit(scaled_body, out_idx=[1])
+
+
+def test_a_kernel_that_its_functions_name_does_not_stand_for():
+    """An executor that may have processes compiles it here; one that has only processes can't."""
+    executor = InlineExecutor()
+    assert tuned(scaled_elsewhere, [{"block": 32}], executor=executor)(64).latency
+    assert executor.tasks == 1
+    said = (
+        r"a pool of processes finds a kernel by its function's name, but '[\w.]+\.scaled_body' "
+        "is not this kernel; decorate the function where it is defined, or use threads"
+    )
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with pytest.raises(TuningError, match=said):
+            tuned(scaled_elsewhere, [{"block": 32}], executor=pool)(96)
+        with pytest.raises(TuningError, match="the kernel's arguments don't pickle, which a pool"):
+            tuned(tuned_by_name.function_to_tune, [{"block": 32}], executor=pool)(lambda: 64)
+
+
+class CancellingExecutor(Executor):
+    def submit(self, fn, /, *args, **kwargs):
+        future: Future[Any] = Future()
+        future.cancel()
+        return future
+
+
+def test_a_cancelled_compilation_is_told_as_one():
+    with pytest.raises(TuningError, match="its compilation was cancelled"):
+        tuned(scaled, [{"block": 32}], executor=CancellingExecutor())(4096)
+
+
 HANGS_WHILE_COMPILING = """
 import time
 from concurrent.futures import ThreadPoolExecutor

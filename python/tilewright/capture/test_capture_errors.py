@@ -746,3 +746,21 @@ def test_a_print_of_what_only_the_running_kernel_knows(capsys):
         "print runs while the kernel is traced, where this has no value yet; use T.print"
     ]
     assert capsys.readouterr().out.startswith("sizes (8,)\nA is ")
+
+
+def test_a_number_is_compared_with_no_text():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1):
+            if A[0] == "float32":
+                A[1] = 1.0
+            if "x" != A[0]:  # noqa: SIM300
+                A[2] = 1.0
+            if A[0] != None:  # noqa: E711
+                A[3] = 1.0
+
+    said = (
+        "a number of the kernel is compared with the text {!r}, which it never equals; where its "
+        "dtype is meant, write `.dtype`"
+    )
+    assert errors(kernel) == [said.format("float32"), said.format("x")]

@@ -564,9 +564,16 @@ def binary(op: str, left: object, right: object) -> Any:
     if isinstance(left, Poison) or isinstance(right, Poison):
         return POISON
     if not _is_scalar(left) or not _is_scalar(right):
-        if op in ("eq", "ne"):
-            return op == "ne"
-        return NotImplemented
+        if op not in ("eq", "ne"):
+            return NotImplemented
+        for other in (left, right):
+            if isinstance(other, str):
+                raise LanguageError(
+                    f"a number of the kernel is compared with the text {other!r}, which it never "
+                    "equals; where its dtype is meant, write `.dtype`",
+                    python=TypeError,
+                )
+        return op == "ne"
     tracer = current_or_none()
     if tracer is None:
         return Deferred(op, (left, right))
