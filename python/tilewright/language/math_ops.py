@@ -284,7 +284,7 @@ def reinterpret(value: Any, dtype: Any) -> Any:
     """
     if has_poison((value,)):
         return POISON
-    if dtype == "handle":
+    if isinstance(dtype, str) and dtype == "handle":
         return value
     if _is_dtype_first(value, dtype):  # TVM's order of arguments
         value, dtype = dtype, value
