@@ -64,6 +64,21 @@ def test_import_source(agree, floats):
     agree(kernel, [a, np.zeros((4, 9), np.float32)], {1: expected}, 1e-6)
 
 
+def test_prelude_of_a_launch(agree, floats):
+    """The same, as an argument of T.Kernel."""
+
+    def doubled(x):
+        return 2 * x
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(8, prelude="float doubled(float x) { return 2 * x; }") as bx:
+            B[bx] = T.call_extern("float32", "doubled", A[bx], reference=doubled)
+
+    a = floats(8)
+    agree(kernel, [a, np.zeros(8, np.float32)], {1: 2 * a}, 0)
+
+
 @pytest.mark.parametrize(
     ("source", "kind", "message"),
     [

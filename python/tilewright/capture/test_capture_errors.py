@@ -163,7 +163,6 @@ UNSUPPORTED = {
     "if A[0] > 1:\n    raise ValueError": (
         "'raise' under a condition of the running kernel; use assert"
     ),
-    "T.Kernel(1, prelude='x')": "prelude of T.Kernel is not supported yet",
     "x = T.cast(bx, 'int8', sat=False)": (
         "round, sat and rbits of T.cast from int32 to int8 are not supported; they are for "
         "float32, float16 and bfloat16, to float16, bfloat16, float8_e5m2, float8_e4m3fn, "
@@ -178,6 +177,7 @@ UNSUPPORTED = {
     "@T.prim_func\ndef k():\n    pass": "a kernel inside a kernel is not supported",
 }
 WRONG = {
+    "T.Kernel(1, prelude=4)": "T.import_source takes text, not 4 of type int",
     "x = T.Parallel(4, loop_layout=1)": "loop_layout of T.Parallel must be a T.Fragment, not 1",
     "x = T.Pipelined(4, sync=1)": "sync of T.Pipelined must be a list, not 1",
     "T.copy(A, A, loop_layout=1)": "loop_layout of T.copy must be a T.Fragment, not 1",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current
+from .extern import import_source
 from .frames import KernelLaunch, WarpGroups
 from .values import LanguageError, Traced, unsupported
 
@@ -28,6 +29,8 @@ def Kernel(
     With `is_npu` a block is an AI core: a cube core and two vector cores. It gives the number of
     the block and, without `threads`, that of the vector core. With `threads=2` the compiler shares
     the work of the vector cores out; `threads=1` is a block with one vector core.
+
+    `prelude` is source text that stands before the kernel, as that of `T.import_source`.
     """
     current()
     if len(blocks) > 3:
@@ -35,8 +38,7 @@ def Kernel(
     blocks = blocks or (1,)
     if pipeline:
         raise unsupported("pipeline of T.Kernel is not supported yet")
-    if prelude is not None:
-        raise unsupported("prelude of T.Kernel is not supported yet")
+    import_source(prelude)
     if is_npu and threads is None:
         return KernelLaunch(blocks, [], {"npu": True})
     shape = [1 if is_cpu else 128] if threads is None else threads
