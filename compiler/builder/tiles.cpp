@@ -279,12 +279,34 @@ public:
     bool agree = checkSame("K", "A", a, left->columns, "B", b, right->rows);
     agree &= checkSame("M", "A", a, left->rows, "C", c, result->rows);
     agree &= checkSame("N", "B", b, right->columns, "C", c, result->columns);
-    return checkDtypes() && agree;
+    return checkDtypes() && agree && isApart("A", a) && isApart("B", b);
   }
 
 private:
   Construction& state;
   const Side &a, &b, &c;
+
+  /// Whether an operand isn't known to have elements in common with the result, under the same name.
+  bool isApart(const char* role, const Side& operand) {
+    if (&record(operand) != &record(c))
+      return true;
+    for (size_t dim = 0; dim < c.offsets.size(); ++dim)
+      if (!meetIn(operand, dim))
+        return true;
+    state.error("gemm C, " + quoted(record(c).name) + ", has elements of " + role +
+                    ", which would change while they are read; give it a tile of its own",
+                {state.allocatedHere(record(c))});
+    return false;
+  }
+
+  bool meetIn(const Side& operand, size_t dim) {
+    const auto number = [](const Index& index) { return std::get_if<int64_t>(&index); };
+    const int64_t *first = number(operand.offsets[dim]), *second = number(c.offsets[dim]),
+                  *count = number(operand.extents[dim]), *other = number(c.extents[dim]);
+    if (first && second && count && other)
+      return *first < *second + *other && *second < *first + *count;
+    return state.isSame(operand.offsets[dim], c.offsets[dim]);
+  }
 
   const BufferRecord& record(const Side& side) const {
     return state.record(side.buffer);

@@ -394,6 +394,24 @@ TEST_F(TilesTest, NotesOfOneBufferStandOnce) {
   EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: 'A' was allocated here"));
 }
 
+TEST_F(TilesTest, GemmRefusesAResultThatIsAnOperand) {
+  launch();
+  Buffer S = alloc("S", {64, 32}, "shared", "float32"),
+         R = alloc("R", {32, 32}, "shared", "float32");
+  const auto rows = [&](Index first) {
+    return Region{S, {first, int64_t{0}}, {int64_t{32}, int64_t{32}}, {}};
+  };
+  line().gemm(rows(int64_t{0}), R, rows(int64_t{32}), false, false); // side by side
+  line().gemm(R, R, R, false, false);
+  line().gemm(R, rows(int64_t{16}), rows(int64_t{32}), false, false);
+  EXPECT_THAT(
+      messages(),
+      ElementsAre("gemm C, 'R', has elements of A, which would change while they are read; give "
+                  "it a tile of its own",
+                  "gemm C, 'S', has elements of B, which would change while they are read; give "
+                  "it a tile of its own"));
+}
+
 TEST_F(TilesTest, GemmTellsDtypesThatDisagree) {
   launch();
   Buffer A = alloc("A", {8, 8}, "shared", "float16"), B = alloc("B", {8, 8}, "shared", "float32"),

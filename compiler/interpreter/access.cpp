@@ -139,7 +139,9 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
                                         llvm::ArrayRef<int64_t> indices, uint64_t bits,
                                         bool isWrite, bool isKept) {
   const bool isOfGrid = buffer.type.isGlobal() && blockNumber >= 0;
-  if (buffer.type.isPerThread() || (iteration < 0 && !isOfGrid && !running))
+  if (buffer.type.isPerThread())
+    return noteOwn(op, buffer, indices, isWrite);
+  if (iteration < 0 && !isOfGrid && !running)
     return mlir::success();
   const unsigned width = buffer.type.getElementBits();
   const unsigned part = narrowestOfViews ? std::min(width, narrowestOfViews) : width;
@@ -148,6 +150,23 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
     if (failed(notePart(op, buffer, indices, offset + at, unsignedBits(int64_t(bits >> at), part),
                         isWrite, isKept)))
       return mlir::failure();
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::noteOwn(mlir::Operation* op, const BufferValue& buffer,
+                                     llvm::ArrayRef<int64_t> indices, bool isWrite) {
+  if (iteration < 0 || options.iterationsTakeTurns)
+    return mlir::success();
+  Access& last = buffer.storage->access(buffer.bitOffset(indices));
+  if (isWrite) {
+    last.epoch = epoch;
+    last.writer = iteration;
+  } else if (last.epoch == epoch && last.writer != iteration) {
+    return op->emitError("an iteration of the parallel loop reads '")
+           << buffer.name
+           << "' as another one left it, but each thread has its own; use T.serial, or "
+           << "a reduction of a tile";
+  }
   return mlir::success();
 }
 

@@ -182,7 +182,10 @@ private:
   mlir::LogicalResult noteAccess(mlir::Operation* op, const BufferValue& buffer,
                                  llvm::ArrayRef<int64_t> indices, uint64_t bits, bool isWrite,
                                  bool isKept = false);
-  /// The same for a part of an element, which views of another element type tell apart.
+  /// The same for what each thread has for itself: an iteration reads nothing that another one wrote.
+  mlir::LogicalResult noteOwn(mlir::Operation* op, const BufferValue& buffer,
+                              llvm::ArrayRef<int64_t> indices, bool isWrite);
+  /// As noteAccess for a part of an element, which views of another element type tell apart.
   mlir::LogicalResult notePart(mlir::Operation* op, const BufferValue& buffer,
                                llvm::ArrayRef<int64_t> indices, int64_t offset, uint64_t bits,
                                bool isWrite, bool isKept);

@@ -90,6 +90,8 @@ struct Access {
   std::unique_ptr<ThreadTouches> threads;
   int64_t round = 0;  ///< of the blocks: between two waits of all
   int64_t epoch = -1; ///< of the iterations: the parallel loop that ran
+  /// Of what each thread has for itself: the iteration of that loop that wrote it last.
+  int64_t writer = 0;
 };
 
 } // namespace tilewright::interpreter

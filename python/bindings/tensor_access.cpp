@@ -386,9 +386,12 @@ bool isDense(const TensorView& view) {
 }
 
 /// Whether PyTorch means the negative of what is in memory, with an error: so it is of the imaginary part of
-/// a conjugate, which is never dense.
+/// a conjugate, of which no two elements lie side by side.
 bool isNegated(PyObject* object, const TensorView& view) {
-  if (isDense(view) || !PyObject_HasAttrString(object, "is_neg"))
+  int64_t elements = 1;
+  for (int32_t dim = 0; dim < view.ndim; ++dim)
+    elements *= view.shape[dim];
+  if ((elements != 1 && isDense(view)) || !PyObject_HasAttrString(object, "is_neg"))
     return false;
   PyObject* said = PyObject_CallMethod(object, "is_neg", nullptr);
   const bool isSet = said && PyObject_IsTrue(said) == 1;

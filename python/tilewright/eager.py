@@ -443,7 +443,8 @@ class EagerCall:
                 return []
         if len(returned) != len(made):
             tracer.report(
-                f"{len(made)} tensors are made by T.empty but {len(returned)} are returned"
+                f"T.empty makes {len(made)} {'tensor' if len(made) == 1 else 'tensors'} but the "
+                f"kernel returns {len(returned)}"
             )
             return []
         return [made.index(item) for item in returned]

@@ -99,7 +99,7 @@ def test_returns():
         with T.Kernel(1):
             B[0] = A[0]
 
-    with pytest.raises(CompileError, match="1 tensors are made by T.empty but 0 are returned"):
+    with pytest.raises(CompileError, match="T.empty makes 1 tensor but the kernel returns 0"):
         lines(forgets, shaped(4))
 
     @tilewright.jit

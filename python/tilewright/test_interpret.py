@@ -78,3 +78,30 @@ def test_tiles_that_are_too_large() -> None:
     ]
     lines = Path(__file__).read_text().splitlines()
     assert "tile = T.alloc_shared((32768, 32768)" in lines[found[0].place.line - 1]
+
+
+@T.prim_func
+def sums_by_variable(X: T.Tensor((8,), "float32"), Y: T.Tensor((8,), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, threads=32) as _:
+        own = T.alloc_var("float32", 0.0)
+        for i in T.Parallel(8):  # each iteration for itself
+            own = X[i] * 2
+            Y[i] = own + 1
+        for i in T.serial(8):
+            own += X[i]
+        for i in T.Parallel(8):
+            own += X[i]
+
+
+def test_variables_of_threads_carry_nothing_to_other_iterations() -> None:
+    """A thread has its own, so a sum in one of them is a part of it, and of which nobody knows."""
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    module = sums_by_variable.capture().module
+    _, found = _compiler.interpret(module, [bound(x), bound(y)])
+    assert [d.message for d in found] == [
+        "an iteration of the parallel loop reads 'own' as another one left it, but each thread has "
+        "its own; use T.serial, or a reduction of a tile"
+    ]
+    assert [d.place.line for d in found] == [93]
+    np.testing.assert_array_equal(y, x * 2 + 1)
+    assert _compiler.interpret(module, [bound(x), bound(y)], iterations_take_turns=True)[1] == []

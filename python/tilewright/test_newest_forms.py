@@ -304,7 +304,7 @@ def test_what_a_kernel_that_returns_is_refused_for():
             A[0] = 1.0
 
     for kernel, message in [
-        (dropped, "2 tensors are made by T.empty but 1 are returned"),
+        (dropped, "T.empty makes 2 tensors but the kernel returns 1"),
         (given, "a kernel can only return tensors made by T.empty"),
         (unknown, "name 'size' is not defined"),
     ]:

@@ -316,3 +316,39 @@ def test_one_distance_for_all_stays_one_on_an_npu(target: str) -> None:
     if target == "reference":  # nobody wants it
         compiled(x, -np.abs(y), out, 40)
         np.testing.assert_array_equal(out, 0)
+
+
+def test_a_choice_made_while_building_has_the_dtype_of_both_sides(agree):
+    """As one made in the kernel, for the language promotes first."""
+    yes, no = True, False
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((1,), "int8"),
+        C: T.Tensor((1,), "int32"),
+        H: T.Tensor((1,), "float16"),
+        F: T.Tensor((1,), "float32"),
+        n: T.int32,
+        B: T.Tensor((4,), "int32"),
+        G: T.Tensor((2,), "float32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1):
+            B[0] = T.if_then_else(n > 0, A[0], C[0]) * A[0]
+            B[1] = T.if_then_else(yes, A[0], C[0]) * A[0]
+            B[2] = T.if_then_else(no, C[0], A[0]) * A[0]
+            B[3] = T.Select(yes, A[0], C[0]) * A[0]
+            G[0] = T.if_then_else(yes, H[0], F[0]) * H[0]
+            # A side that can't be looked at where the condition leaves it out isn't.
+            G[1] = T.if_then_else(no, F[n // 0 if no else 0], H[0])
+
+    given = [
+        np.array([100], np.int8),
+        np.array([5], np.int32),
+        np.array([300], np.float16),
+        np.zeros(1, np.float32),
+        1,
+        np.zeros(4, np.int32),
+        np.zeros(2, np.float32),
+    ]
+    expected = {5: np.full(4, 10000, np.int32), 6: np.array([90000, 300], np.float32)}
+    agree(kernel, given, expected, 0)

@@ -8,8 +8,8 @@
 ///   tile.copy %moved to %s[2] [6]
 ///
 /// So does the Ascend target (overlapping_copies.h), and the interpreter defines it. Parts that are known to be apart, in
-/// one dim at least, are copied at once, and so is a part to itself; parts of a tensor whose extents only the
-/// kernel knows stay as they are.
+/// one dim at least, are copied at once, and so is a part to itself. Parts of a tensor whose extents only the kernel
+/// knows, and those that no tile should hold, stay as they are.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/tensor_ops.h"
@@ -24,6 +24,9 @@ namespace {
 
 using namespace mlir;
 using tile::BufferRegion;
+
+/// Of a tile that a copy goes through.
+constexpr int64_t kMostElements = int64_t{1} << 22;
 
 /// An index as a number behind a value, which is null where there is only the number.
 std::pair<Value, int64_t> sumOf(OpFoldResult index) {
@@ -79,7 +82,8 @@ void readAllFirst(tile::CopyOp copy) {
   SmallVector<int64_t> shape = source.staticExtents();
   for (auto [extent, most] : llvm::zip(shape, source.type().getShape()))
     extent = ShapedType::isDynamic(extent) ? most : extent;
-  if (llvm::any_of(shape, ShapedType::isDynamic))
+  if (llvm::any_of(shape, ShapedType::isDynamic) ||
+      ShapedType::getNumElements(shape) > kMostElements)
     return;
   ImplicitLocOpBuilder builder(copy.getLoc(), copy);
   const auto type =

@@ -425,11 +425,24 @@ class ExpressionEvaluator(ABC):
     def eval_IfExp(self, node: ast.IfExp) -> Value:
         return self.choose(node, node.test, node.body, node.orelse)
 
-    def choose(self, node: ast.expr, test: ast.expr, then: ast.expr, other: ast.expr) -> Value:
-        """Lazy choice. Both sides are computed only where neither can fault: that vectorizes."""
+    def choose(
+        self,
+        node: ast.expr,
+        test: ast.expr,
+        then: ast.expr,
+        other: ast.expr,
+        promotes: bool = False,
+    ) -> Value:
+        """Lazy choice. Both sides are computed only where neither can fault: that vectorizes. One
+        that is made here and now `promotes` to the dtype of both, as in the kernel, where the other
+        side can be looked at."""
         condition = self.test(test)
         if isinstance(condition, bool):
-            return self.evaluate(then if condition else other)
+            taken, left = (then, other) if condition else (other, then)
+            if not promotes or not is_total(self, left):
+                return self.evaluate(taken)
+            value = self.value(taken)
+            return self.tracer.promoted(value, self.value(left))
         if not (is_total(self, then) and is_total(self, other)):
             self.mark(node)
             return self.tracer.choose(
@@ -558,7 +571,8 @@ class ExpressionEvaluator(ABC):
             self._arguments_only(node)
             return POISON
         if getattr(function, "is_lazy_choice", False) and len(node.args) == 3 and not node.keywords:
-            return self.choose(node, *node.args)
+            condition, then, other = node.args
+            return self.choose(node, condition, then, other, promotes=True)
         if getattr(function, "is_let", False) and len(node.args) == 3 and not node.keywords:
             return self._let(function, *node.args)
         module = getattr(function, "__module__", None) or ""

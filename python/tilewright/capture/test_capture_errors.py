@@ -764,3 +764,12 @@ def test_a_number_is_compared_with_no_text():
         "dtype is meant, write `.dtype`"
     )
     assert errors(kernel) == [said.format("float32"), said.format("x")]
+
+
+def test_a_buffer_is_no_function():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1):
+            A[0] = A(1)
+
+    assert errors(kernel) == ["buffer 'A' is no function; its elements are A[...]"]

@@ -424,6 +424,12 @@ class Tracer:
         sides = [self._side(when_true), self._side(when_false)]
         return self.wrap(self.builder.select(self.value(condition), *sides))
 
+    def promoted(self, value: Any, other: object) -> Any:
+        """`value` in the dtype that a choice between the two has."""
+        if not isinstance(value, Expr) or not isinstance(other, Expr) or value.dtype == other.dtype:
+            return value
+        return self.select(True, value, other)
+
     def store(self, target: Element | RegionRef, value: object) -> None:
         if isinstance(target, RegionRef):
             return assign_region(target, value)

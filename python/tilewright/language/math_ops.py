@@ -214,12 +214,19 @@ def clamp(dst: Any, min_val: Any, max_val: Any) -> Any:
     return min(max(dst, min_val), max_val)
 
 
+def _promoted_choice(condition: Any, when_true: Any, when_false: Any) -> Any:
+    """The side that is chosen here and now, in the dtype of both."""
+    taken, left = (when_true, when_false) if condition else (when_false, when_true)
+    tracer = current_or_none()
+    return taken if tracer is None else tracer.promoted(taken, left)
+
+
 def if_then_else(condition: Any, when_true: Any, when_false: Any) -> Any:
     """A lazy choice where written in a kernel: see docs/python-front-end.md."""
     if has_poison((condition, when_true, when_false)):
         return POISON
     if _is_plain(condition):
-        return when_true if condition else when_false
+        return _promoted_choice(condition, when_true, when_false)
     return current().select(condition, when_true, when_false)
 
 
@@ -231,7 +238,7 @@ def Select(condition: Any, when_true: Any, when_false: Any) -> Any:
     if has_poison((condition, when_true, when_false)):
         return POISON
     if _is_plain(condition):
-        return when_true if condition else when_false
+        return _promoted_choice(condition, when_true, when_false)
     return current().select(condition, when_true, when_false)
 
 

@@ -440,6 +440,12 @@ class BufferRef:
             f"buffer {self.name!r} can't be a condition; index it", python=TypeError
         )
 
+    def __call__(self, *indices: object) -> NoReturn:
+        raise LanguageError(
+            f"buffer {self.name!r} is no function; its elements are {self.name}[...]",
+            python=TypeError,
+        )
+
     def __iter__(self) -> Iterator[Any]:
         raise LanguageError(f"buffer {self.name!r} can't be iterated or unpacked", python=TypeError)
 
