@@ -463,7 +463,7 @@ private:
     result.isWrite = access.isWrite;
     result.isBehindBarrier = access.isBehindBarrier;
     if (type.getSpace() != MemorySpace::Global) {
-      setBytes(access, storage, type, result);
+      setBytes(access, op, storage, type, result);
     } else {
       const bool isShared = sharedTensors.contains(storage.getAsOpaquePointer());
       result.isOfPart = storage.getDefiningOp<tile::AllocOp>() != nullptr;
@@ -485,7 +485,8 @@ private:
     return storages.try_emplace(storage.getAsOpaquePointer(), first + count).first->second;
   }
 
-  void setBytes(const npu::Access& access, Value storage, BufferType type, model::Access& result) {
+  void setBytes(const npu::Access& access, Operation* op, Value storage, BufferType type,
+                model::Access& result) {
     auto alloc = storage.getDefiningOp<tile::AllocOp>();
     const bool isPlaced = alloc && alloc.getAddress();
     const auto base = isPlaced ? static_cast<int64_t>(*alloc.getAddress()) : 0;
@@ -495,7 +496,8 @@ private:
     const int64_t size = npu::storageBytes(type);
     result.begin = result.bufferBegin = base;
     result.end = result.bufferEnd = base + size;
-    std::optional<IndexSum> offset = access.offset ? indices.of(access.offset) : std::nullopt;
+    std::optional<IndexSum> offset =
+        access.offset ? indices.offsetAt(op, access.offset) : std::nullopt;
     const auto bits = static_cast<int64_t>(access.type().getElementBits());
     if (!offset || (bits < 8 && (!offset->terms.empty() || offset->constant % 2)))
       return;

@@ -167,7 +167,7 @@ model::Range anything() {
 model::Range rangeOf(const Span& span, Operation* op, IndexTerms& indices) {
   const std::optional<int64_t> fixed = getConstantIntValue(span.offset);
   std::optional<IndexSum> sum =
-      fixed ? IndexSum{*fixed, {}} : indices.of(llvm::cast<Value>(span.offset));
+      fixed ? IndexSum{*fixed, {}} : indices.offsetAt(op, llvm::cast<Value>(span.offset));
   if (!sum)
     return anything();
   // Of a part that is cut off, only the most that is left of it is known.
@@ -181,10 +181,10 @@ model::Range rangeOf(const Span& span, Operation* op, IndexTerms& indices) {
           .terms = std::move(sum->terms)};
 }
 
-IndexSum sumOf(OpFoldResult number, IndexTerms& indices, bool& isKnown) {
+IndexSum sumOf(OpFoldResult number, Operation* op, IndexTerms& indices, bool& isKnown) {
   if (const std::optional<int64_t> fixed = getConstantIntValue(number))
     return {*fixed, {}};
-  const std::optional<IndexSum> sum = indices.of(cast<Value>(number));
+  const std::optional<IndexSum> sum = indices.offsetAt(op, cast<Value>(number));
   isKnown = isKnown && sum;
   return sum.value_or(IndexSum());
 }
@@ -203,7 +203,7 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
     isKnown = access.offset && !ShapedType::isDynamic(access.bytes);
     line.end = access.bytes;
     if (isKnown)
-      first = sumOf(access.offset, indices, isKnown);
+      first = sumOf(access.offset, op, indices, isKnown);
   } else {
     const BufferRegion& region = *access.region;
     const auto highest = [&](OpFoldResult number) {
@@ -214,7 +214,7 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
     line.end = highest(region.extents.back()) * bytes;
     int64_t pitch = 1;
     for (size_t dim = region.offsets.size(); dim-- > 0 && isKnown;) {
-      IndexSum offset = sumOf(region.offsets[dim], indices, isKnown);
+      IndexSum offset = sumOf(region.offsets[dim], op, indices, isKnown);
       first += offset *= pitch;
       if (dim + 1 < region.offsets.size() && !isConstantIntValue(region.extents[dim], 1)) {
         line.rows = highest(region.extents[dim]);

@@ -6,6 +6,7 @@
 #include "compiler/ir/structure_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 #include <map>
@@ -133,7 +134,31 @@ std::optional<IndexSum> IndexTerms::of(Value value) {
     return IndexSum{*constant, {}};
   if (std::optional<IndexSum> sum = compute(value))
     return sum;
-  return unchanging(value);
+  if (std::optional<IndexSum> sum = unchanging(value))
+    return sum;
+  return isOffset ? between(value) : std::nullopt;
+}
+
+std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value) {
+  isOffset = true;
+  std::optional<IndexSum> sum = of(value);
+  isOffset = false;
+  if (!sum || !op->getParentOfType<scf::IfOp>())
+    return sum;
+  for (const auto& [symbol, number] : symbols) {
+    const auto isIt = [&, number = number](const model::Term& term) {
+      return term.loop == number && term.modulus == 0;
+    };
+    if (!symbol.getDefiningOp<VectorIdOp>() || llvm::none_of(sum->terms, isIt))
+      continue;
+    const IndexRange here = rangeAt(op, symbol);
+    if (here.low != here.high)
+      continue;
+    for (const model::Term& term : sum->terms)
+      sum->constant += isIt(term) ? term.bytes * here.low : 0;
+    llvm::erase_if(sum->terms, isIt);
+  }
+  return sum;
 }
 
 std::optional<IndexSum> IndexTerms::compute(Value value) {
@@ -201,12 +226,28 @@ std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus) {
 std::optional<IndexSum> IndexTerms::unchanging(Value value) {
   if (!isUnchanging(value))
     return std::nullopt;
+  return IndexSum{0, {{numberOf(value), 1, 0, 0}}};
+}
+
+/// As a number modulo how many it can be, of which nobody knows the remainder.
+std::optional<IndexSum> IndexTerms::between(Value value) {
+  constexpr int64_t most = int64_t{1} << 30;
+  const IndexRange range = ranges.rangeOf(value);
+  if (!range.isWithin(-most, most))
+    return std::nullopt;
+  IndexSum sum{range.low, {}};
+  if (range.low != range.high)
+    sum.terms.push_back({numberOf(value), 1, range.high - range.low + 1, 0});
+  return sum;
+}
+
+unsigned IndexTerms::numberOf(Value value) {
   const auto [found, isNew] = symbols.try_emplace(value, firstSymbol + symbols.size());
   if (isNew) {
     symbolRanges.push_back(ranges.rangeOf(value));
     symbolRangesNotEmpty.push_back(rangesNotEmpty.rangeOf(value));
   }
-  return IndexSum{0, {{found->second, 1, 0, 0}}};
+  return found->second;
 }
 
 model::Values IndexTerms::valueRanges() const {

@@ -33,6 +33,9 @@ public:
                std::optional<int64_t> step);
   /// Nothing if the value depends on a loop in any other way.
   std::optional<IndexSum> of(mlir::Value value);
+  /// As `of`, of where `op` touches memory: what depends on a loop in another way (`vid * k`), but has known ends, is
+  /// any number between them, another one each time. In a branch that says it vid is 0, or 1.
+  std::optional<IndexSum> offsetAt(mlir::Operation* op, mlir::Value value);
   /// From here on branches stand in a loop from `lower` to `upper`, so that there is a number between; up to
   /// `leaveLoop`.
   void enterLoop(mlir::Value lower, mlir::Value upper);
@@ -73,6 +76,8 @@ private:
   std::optional<IndexSum> compute(mlir::Value value);
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus);
   std::optional<IndexSum> unchanging(mlir::Value value);
+  std::optional<IndexSum> between(mlir::Value value);
+  unsigned numberOf(mlir::Value value);
 
   IndexRanges ranges, rangesNotEmpty{/*leastDim=*/1};
   llvm::DenseMap<mlir::Value, Loop> loops;
@@ -82,7 +87,7 @@ private:
   llvm::DenseMap<mlir::Value, bool> unchangingValues;
   std::vector<std::pair<mlir::Value, int64_t>>
       entered; ///< ends of loops, and the least that they are there
-  bool isInBranch = false;
+  bool isInBranch = false, isOffset = false;
 };
 
 } // namespace tilewright::ascend

@@ -43,6 +43,7 @@ class Interleaver {
 public:
   explicit Interleaver(const Unrolled& unrolled) : source(unrolled) {
     result.program.flags = unrolled.program.flags;
+    result.program.values = unrolled.program.values;
     for (const Agent agent : kAgents)
       for (const Node* node : unrolled.program.body)
         if (isOf(agent, *node))
