@@ -20,6 +20,7 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/vector_pairs.h"
 #include "compiler/targets/ascend/vector_steps.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -95,7 +96,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
       return;
     told.clear();
     toldSwitches.clear();
-    warnOfTwins();
+    warnOfVectorPairs(getOperation());
     warnOfCubeParts();
     checkBothVectorCores();
     hasOwnCrossFlags = model->hasOwnCrossFlags;
@@ -126,43 +127,6 @@ struct CheckHazards : KernelPass<CheckHazards> {
           << describe(model->program.flags[fault.flag]) << text(fault.kind)
           << ", unless branches go together that the compiler takes one by "
              "one; the host counts flags as they come";
-  }
-
-  /// Whether it stands in a branch of GuardOnce's, in a kernel that has no others on vid.
-  static bool isOfOneCore(Operation* op) {
-    for (auto branch = op->getParentOfType<scf::IfOp>(); branch;
-         branch = branch->getParentOfType<scf::IfOp>())
-      if (auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
-          compare && compare.getLhs().getDefiningOp<VectorIdOp>())
-        return true;
-    return false;
-  }
-
-  /// Of a kernel that doesn't tell its vector cores apart, yet runs on both for the sums of its atomic
-  /// adds: what one stores, the other stores at the same place.
-  void warnOfTwins() {
-    const LaunchKind kind = launchKindOf(getOperation());
-    auto launch = *getOperation().getOps<tile::LaunchOp>().begin();
-    if (!kind.hasTwoVectors || (kind.usesVectorId && !launch->hasAttr(kCoresAlikeAttr)))
-      return;
-    Operation* adds = nullptr;
-    SmallVector<npu::StoreUbOp> stores;
-    getOperation().walk([&](npu::StoreUbOp store) {
-      if (isOfOneCore(store))
-        return;
-      if (!store.getAtomicAdd())
-        stores.push_back(store);
-      else if (!adds)
-        adds = store;
-    });
-    for (npu::StoreUbOp store : stores) {
-      InFlightDiagnostic warning = store.emitWarning();
-      warning
-          << "both vector cores of a block store this at the same place, and nothing orders them: "
-             "store where `vid == 0`, or launch one with threads=1";
-      warning.attachNote(adds->getLoc())
-          << "both run because the kernel adds to global memory here";
-    }
   }
 
   /// The cube core runs once per block, as if it were vector core 0: the part that the other one's number says

@@ -14,6 +14,17 @@ namespace tilewright::ascend {
 
 using namespace mlir;
 
+std::string quotedBuffer(Value storage) {
+  std::string name;
+  if (auto alloc = storage.getDefiningOp<tile::AllocOp>())
+    name = alloc.getSymName().value_or("").str();
+  else if (auto argument = dyn_cast<BlockArgument>(storage))
+    if (auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+      if (auto word = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), tile::kNameAttr))
+        name = word.str();
+  return name.empty() ? name : "'" + name + "'";
+}
+
 namespace {
 
 /// Whether a load to L0 is one of a gemm's own: those of the kernel stand on another line than what they feed.
@@ -67,18 +78,6 @@ std::string callOf(const model::Node* statement) {
       .Case([](npu::BroadcastOp) { return "broadcast"; })
       .Case([](npu::TransposeOp) { return "transpose"; })
       .Default([](Operation* op) { return operationName(op); });
-}
-
-/// 'a', as the kernel calls it; empty if it has no name.
-std::string quotedBuffer(Value storage) {
-  std::string name;
-  if (auto alloc = storage.getDefiningOp<tile::AllocOp>())
-    name = alloc.getSymName().value_or("").str();
-  else if (auto argument = dyn_cast<BlockArgument>(storage))
-    if (auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
-      if (auto word = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), tile::kNameAttr))
-        name = word.str();
-  return name.empty() ? name : "'" + name + "'";
 }
 
 /// What one statement has to do with another before it.
