@@ -55,6 +55,16 @@ public:
                : "aclrtMalloc leaves memory as it is: copy to it, or fill it with "
                  "aclrtMemset";
   }
+  /// Of one statement with which several cores write the same bytes: no flag orders what all do at once.
+  const char* oneStore(bool isCube) const {
+    if (isPython)
+      return isCube ? "store it in one block only (`if cid == 0:`), let each block store a part of "
+                      "its own, by cid"
+                    : "store it on one core only (`if vid == 0:` in a block, `if cid == 0:` of "
+                      "several), let each core store a part of its own, by vid or cid";
+    return "store it on one core only (`if (GetBlockIdx() == 0)`), let each core store a part of "
+           "its own";
+  }
   const char* atomicAdd() const {
     return isPython ? "T.tile.atomic_add" : "SetAtomicAdd";
   }

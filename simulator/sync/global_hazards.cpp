@@ -495,6 +495,24 @@ void noteOtherPipes(const CoreHazards& core, Pipe pipe, ReportItem& item) {
 }
 } // namespace
 
+namespace {
+/// What orders two statements of two cores.
+std::string orderOf(unsigned p, unsigned q, const Site& first, const Site& second,
+                    const CoreHazards& cx, const CoreHazards& cy) {
+  const Advice words(second.place);
+  auto flag = [&](unsigned pipe, const Site& before, const Site& behind) {
+    const unsigned mode = cx.isCube() == cy.isCube() ? 0 : 2;
+    return words.setCrossFlag(mode, static_cast<Pipe>(pipe), "id") + " behind line " +
+           std::to_string(before.place.line) + " and " + words.waitCrossFlag("id") +
+           " before line " + std::to_string(behind.place.line);
+  };
+  const std::string one = flag(p, first, second), other = flag(q, second, first);
+  return std::string("order the cores with ") + words.crossFlags() + " (" + one +
+         (one == other ? "" : "; or " + other) + ") or " + words.syncAll() +
+         ", let them touch different bytes";
+}
+} // namespace
+
 void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y,
                   const Stream& sy) {
   const CoreHazards &cx = *cores[sx.core], &cy = *cores[sy.core];
@@ -540,16 +558,13 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
   if (!sameCore) {
     noteOtherPipes(cx, x.pipe, item);
     noteOtherPipes(cy, y.pipe, item);
-    auto flag = [&](unsigned pipe, const Site& before, const Site& behind) {
-      const unsigned mode = cx.isCube() == cy.isCube() ? 0 : 2;
-      return words.setCrossFlag(mode, static_cast<Pipe>(pipe), "id") + " behind line " +
-             std::to_string(before.place.line) + " and " + words.waitCrossFlag("id") +
-             " before line " + std::to_string(behind.place.line);
-    };
-    const std::string one = flag(p, first, second), other = flag(q, second, first);
-    advice = std::string("order the cores with ") + words.crossFlags() + " (" + one +
-             (one == other ? "" : "; or " + other) + ") or " + words.syncAll() +
-             ", let them touch different bytes, or use " + words.atomicAdd();
+    const bool isOneStore = mine.kind == AccessKind::Write && other == AccessKind::Write &&
+                            px.place.line == py.place.line &&
+                            std::string_view(px.place.file) == py.place.file &&
+                            cx.isCube() == cy.isCube();
+    advice = (isOneStore ? std::string(words.oneStore(cx.isCube()))
+                         : orderOf(p, q, first, second, cx, cy)) +
+             ", or use " + words.atomicAdd();
     if (cx.isCube() != cy.isCube())
       once = words.switchBetweenCores();
   } else if (p == q)

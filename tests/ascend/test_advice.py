@@ -191,6 +191,26 @@ def between_blocks(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "
 
 
 @T.prim_func
+def blocks_read_each_other(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(2, is_npu=True, threads=1) as cid, T.Scope("V"):
+        tile = T.alloc_ub((ROWS // 2, 64), "float32")
+        T.tile.fill(tile, 1.0)
+        T.barrier_all()
+        T.copy(tile, B[cid * 8, 0])
+        T.barrier_all()
+        T.copy(B[8 - cid * 8, 0], tile)
+
+
+@T.prim_func
+def both_vector_cores(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True) as (_, vid), T.Scope("V"):
+        tile = T.alloc_ub((ROWS // 2, 64), "float32")
+        T.copy(A[vid * 8, 0], tile)
+        T.barrier_all()
+        T.copy(tile, B[0, 0])
+
+
+@T.prim_func
 def set_alone(A: T.Tensor((ROWS, 64), "float32"), n: T.int32, B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
     with T.Kernel(1, is_npu=True, threads=1) as _, T.Scope("V"):
         tile = T.alloc_ub((ROWS, 64), "float32")
@@ -204,14 +224,30 @@ def set_alone(A: T.Tensor((ROWS, 64), "float32"), n: T.int32, B: T.Tensor((ROWS,
 
 
 def test_between_cores() -> None:
-    _, host = told("between_blocks")
+    _, host = told("blocks_read_each_other")
     advice = (
         r"order the cores with T\.set_cross_flag and T\.wait_cross_flag "
         r"\(T\.set_cross_flag\(\"mte3\", id, mode=0\) behind line \d+ and "
-        r"T\.wait_cross_flag\(id\) before line \d+\) or T\.sync_all\(\), let them touch "
+        r"T\.wait_cross_flag\(id\) before line \d+; or .*\) or T\.sync_all\(\), let them touch "
         r"different bytes, or use T\.tile\.atomic_add"
     )
     assert re.search(advice, host), host
+
+
+def test_one_store_of_several_cores() -> None:
+    """No flag orders what all of them do at once."""
+    one = "let each core store a part of its own, by vid or cid, or use T.tile.atomic_add"
+    _, of_blocks = told("between_blocks")
+    compiler, of_pair = told("both_vector_cores")
+    for host in (of_blocks, of_pair):
+        assert "store it on one core only (`if vid == 0:` in a block, `if cid == 0:` of" in host
+        assert one in host
+        assert "T.set_cross_flag" not in host
+    (warning,) = compiler
+    assert warning == (
+        "both vector cores of a block store this at the same place of 'B', and nothing orders "
+        "them: store where `vid == 0`, or a part of its own on each, by vid"
+    )
 
 
 @pytest.mark.parametrize(("count", "where"), [(1, "behind it"), (2, "between them")])
@@ -281,7 +317,14 @@ def mended(kernel: PrimFunc, switches: tuple[str, ...]) -> str:
     return f"{kernel.__name__} by {', '.join(sorted(switches))}"
 
 
-for kernel in (load_then_add, two_loads_then_add, ring, between_blocks):
+for kernel in (
+    load_then_add,
+    two_loads_then_add,
+    ring,
+    between_blocks,
+    blocks_read_each_other,
+    both_vector_cores,
+):
     GROUP.add_faulty(kernel.__name__, kernel, ONES, {})
 for body in (add_twice, add_thrice, store_twice, store_then_load):
     GROUP.add_faulty(body.__name__, one_core(body), ONES, {})
