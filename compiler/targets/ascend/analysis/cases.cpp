@@ -89,9 +89,14 @@ std::unique_ptr<Cases::Case> Cases::at(const Part& part) const {
   return found;
 }
 
-/// The values that say how the branches and loops of the slice go.
+/// The values that say how the branches and loops of the slice go, and where its statements touch memory: cases of others
+/// are all alike.
 void Cases::noteAsked() {
   asked.clear();
+  const auto addOffsets = [&](const Range& range) {
+    for (const Term& term : range.terms)
+      asked.insert(term.loop);
+  };
   for (const Node& node : program.nodes) {
     if (!slice->keeps(&node))
       continue;
@@ -101,6 +106,8 @@ void Cases::noteAsked() {
     if (node.kind == NodeKind::Loop && node.trips < 0)
       for (const Term& term : node.length.terms)
         asked.insert(term.loop);
+    for (const Access& access : node.accesses)
+      access.forEachRange(addOffsets);
   }
 }
 
@@ -132,7 +139,7 @@ bool Cases::always(const Slice& of, const IsSo& isSo) {
   for (const Symbol& symbol : symbols) {
     const auto count = static_cast<unsigned>(symbol.begins.size());
     all.emplace_back(0, count);
-    last.emplace_back(count - 1, count);
+    last.emplace_back(asked.contains(symbol.number) ? count - 1 : 0, count);
   }
   left = kMostCasesAsked;
   // The longest loops need most.
@@ -148,6 +155,16 @@ bool Cases::always(const Slice& of, const IsSo& isSo) {
   return always(all, isSo);
 }
 
+/// Of the values that are asked for, the one of most cases, and how many these are.
+std::pair<size_t, unsigned> Cases::widestOf(const Part& part) const {
+  std::pair<size_t, unsigned> widest{0, 0};
+  for (size_t i = 0; i < symbols.size(); ++i)
+    if (const unsigned width = part[i].second - part[i].first;
+        asked.contains(symbols[i].number) && width > widest.second)
+      widest = {i, width};
+  return widest;
+}
+
 bool Cases::always(const Part& part, const IsSo& isSo) {
   if (left == 0) {
     limitOfLast.kind = Finding::Kind::Cases;
@@ -157,9 +174,8 @@ bool Cases::always(const Part& part, const IsSo& isSo) {
     return false;
   }
   --left;
-  const auto widest = std::ranges::max_element(
-      part, {}, [](const auto& range) { return range.second - range.first; });
-  const bool isSingle = widest->second - widest->first == 1;
+  const auto [number, width] = widestOf(part);
+  const bool isSingle = width < 2;
   const auto found = at(part);
   if (found && isSo(*found, isSingle))
     return true;
@@ -171,9 +187,8 @@ bool Cases::always(const Part& part, const IsSo& isSo) {
   }
   if (isSingle)
     return false;
-  const unsigned middle = (widest->first + widest->second + 1) / 2;
+  const unsigned middle = (part[number].first + part[number].second + 1) / 2;
   Part low = part, high = part;
-  const auto number = widest - part.begin();
   low[number].second = high[number].first = middle;
   return always(high, isSo) && always(low, isSo);
 }

@@ -53,6 +53,7 @@ private:
   std::unique_ptr<Case> at(const Part& part) const;
   Values valuesOf(const Part& part) const;
   void noteAsked();
+  std::pair<size_t, unsigned> widestOf(const Part& part) const;
   bool always(const Part& part, const IsSo& isSo);
 
   const Program& program;

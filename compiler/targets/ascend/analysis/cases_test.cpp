@@ -81,6 +81,23 @@ TEST(Cases, TwoLoopsAmongManyStatements) {
   }
 }
 
+/// The same beside loops of other lengths, whose cases are more than are asked: only those of its own loops count.
+TEST(Cases, TwoLoopsAmongLoopsOfOtherLengths) {
+  Program program;
+  for (unsigned value = kM; value < kM + 4; ++value)
+    addStatement(program, addLoop(program, nullptr, value), Pipe::V, {accessAt(false, 64)});
+  Node* first = addLoop(program, nullptr, kN);
+  Node* inner = addLoop(program, first, kM + 4);
+  addStatement(program, inner, Pipe::MTE2, {accessAt(true, 0)});
+  Node* loop = addLoop(program, nullptr, kN);
+  Sync& barrier = program.add(loop->body, loop, NodeKind::Sync)->sync;
+  barrier.kind = SyncKind::Barrier;
+  barrier.queue = {Agent::Vector, Pipe::MTE2};
+  Node* last = addStatement(program, nullptr, Pipe::MTE2, {accessAt(true, 0)});
+  const std::string text = withFlags(program);
+  EXPECT_TRUE(last->before.empty()) << text;
+}
+
 /// Two branches on one value, the other way round: what the one writes the other doesn't read.
 TEST(Cases, BranchesThatExcludeEachOther) {
   for (const unsigned second : {kN, kM}) {
