@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 from loop_steps import loops
+from pipeline_steps import pipelines
 from random_kernels import (
     LIMIT,
     NUMPY,
@@ -264,6 +265,7 @@ def random_ascend_kernel(choices: Choices, name: str, has_loops: bool = True) ->
     """`has_loops`: also such in which what some runs need others don't."""
     generator = AscendGenerator(choices, name)
     own = [generator.tile_function, generator.pipelined, generator.part_nest]
+    own.append(partial(pipelines, generator, gemms=False, stores=not generator.asks_vid))
     if generator.asks_vid:
         own += 6 * [partial(work_by_vid, generator)]
     elif has_loops:

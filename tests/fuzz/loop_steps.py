@@ -130,16 +130,20 @@ class Loops:
         else:
             n = self.argument
             length = self.generator.pick([n, n, f"{n} - bx", str(self.generator.pick([0, 3, 17]))])
-        # A pipelined loop isn't left early.
-        is_pipelined = not around and self.pick(0, 3) == 0
+        kind = self.generator.pick(["serial", "serial", "serial", "Pipelined", "Persistent"])
         inner = Body()
         loops = [*around, (variable, length)]
         for _ in range(self.pick(1, 3)):
             self.statement(inner, loops, depth + 1)
-        if not is_pipelined and self.pick(0, 2) == 0:
+        # The others aren't left early.
+        if kind == "serial" and self.pick(0, 2) == 0:
             self.exit(inner, loops)
             self.statement(inner, loops, depth + 1)
-        kind = f"Pipelined({length}, num_stages=2)" if is_pipelined else f"serial({length})"
+        words = {
+            "serial": f"serial({length})",
+            "Pipelined": f"Pipelined({length}, num_stages={self.pick(1, 3)})",
+            "Persistent": f"Persistent([{length}], 1, 0)",
+        }[kind]
 
         def run(block: Block, names: dict[str, int]) -> None:
             for turn in range(_value(length, names)):
@@ -149,7 +153,7 @@ class Loops:
                     if left.all:
                         break
 
-        body.add([f"for {variable} in T.{kind}:", *inner.indented()], run)
+        body.add([f"for {variable} in T.{words}:", *inner.indented()], run)
 
     def condition(self, loops: list[tuple[str, str]]) -> str:
         if not loops:
@@ -198,7 +202,7 @@ class Loops:
         kind = self.pick(0, 9)
         if kind < 2 and depth < 3:
             self.branch(body, loops, depth)
-        elif kind == 2 and len(loops) < 2:
+        elif kind == 2 and len(loops) < 2 + (self.pick(0, 2) == 0):
             self.loop(body, loops, depth)
         else:
             self.work(body, loops)

@@ -445,11 +445,12 @@ def compose(generator: Generator, more: Sequence[Callable[[], None]]) -> RandomK
 
 def random_kernel(choices: Choices) -> RandomKernel:
     from control_steps import STEPS, stores_rows
+    from pipeline_steps import pipelines
 
     generator = Generator(choices)
     generator.keeps_rows = True
     more = [partial(step, generator) for step in STEPS]
-    kernel = compose(generator, [*more, generator.reduce])
+    kernel = compose(generator, [*more, generator.reduce, partial(pipelines, generator)])
     stores_rows(generator)
     return kernel
 
