@@ -146,7 +146,8 @@ GIVEN = [
     np.zeros(64, np.int32),
 ]
 for name, wanted in TOLD.items():
-    if wanted is None:
+    # With other elements, which `all_verdicts.py` tries, the cores of one meet.
+    if wanted is None and "its own element" not in name:
         GROUP.add(name, kernel(name), GIVEN, {}, configs={})
     else:
         GROUP.add_faulty(name, kernel(name), GIVEN, {})
