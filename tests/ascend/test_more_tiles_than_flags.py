@@ -243,3 +243,12 @@ def test_nested_loops(name: str, capfd: pytest.CaptureFixture[str]) -> None:
             made = GROUP.run(name, A, COUNTS, n, m, np.zeros((SIDE, SIDE), np.float32))
             np.testing.assert_array_equal(made[-1], EXACT @ EXACT * added(n, m), err_msg=f"{n} {m}")
     assert "warning:" not in capfd.readouterr().err
+
+
+def test_what_other_flags_do_is_left_to_them() -> None:
+    """In each turn of the loop of `m - 1` turns, that of `m` turns has one: the flag back for its
+    tile tells that those before it, in the branch, have been loaded."""
+    GROUP.run("loops side by side")
+    waits = GROUP.cases["loops side by side"].stages["waits"]
+    back = re.findall(r"overwrites what T.copy to UB .* reads of 'workspace_(\d)'", waits)
+    assert sorted(back) == ["0", "1", "2", "5", "7"]

@@ -178,7 +178,8 @@ private:
   /// Of a loop whose length isn't known: whether it has an iteration, and what a branch can ask of it.
   void addLength(tile::ForOp loop, int64_t step, Node& node) {
     const std::optional<IndexSum> lower = indices.of(loop.getLower());
-    std::optional<IndexSum> length = indices.of(loop.getUpper());
+    std::optional<IndexSum> length =
+        step > 256 ? indices.of(loop.getUpper()) : indices.ofEnd(loop.getLower(), loop.getUpper());
     if (!lower || !length)
       return;
     IndexSum first = *lower;

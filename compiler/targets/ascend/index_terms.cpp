@@ -24,6 +24,31 @@ unsigned widthOf(Type type) {
   return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
 }
 
+/// Whether nothing asks for a number, under any type, but loops that end there and what stands in them.
+bool isOnlyEnd(Value value, Value end) {
+  return llvm::all_of(value.getUses(), [&](OpOperand& use) {
+    Operation* user = use.getOwner();
+    if (isa<arith::IndexCastOp, arith::ExtSIOp>(user))
+      return isOnlyEnd(user->getResult(0), end);
+    const auto endsThere = [&](Operation* op) {
+      auto loop = dyn_cast<tile::ForOp>(op);
+      if (!loop)
+        return false;
+      Value upper = loop.getUpper();
+      while (upper != end &&
+             isa_and_nonnull<arith::IndexCastOp, arith::ExtSIOp>(upper.getDefiningOp()))
+        upper = upper.getDefiningOp()->getOperand(0);
+      return upper == end;
+    };
+    if (endsThere(user))
+      return use.getOperandNumber() == 1;
+    for (Operation* around = user->getParentOp(); around; around = around->getParentOp())
+      if (endsThere(around))
+        return true;
+    return false;
+  });
+}
+
 bool isPowerOfTwo(int64_t number) {
   return number > 0 && (number & (number - 1)) == 0;
 }
@@ -116,6 +141,35 @@ void IndexTerms::enterLoop(Value lower, Value upper) {
   entered.emplace_back(withoutCasts(upper), ranges.rangeOf(lower).low + 1);
 }
 
+/// Of a difference of a number of 32 bits and a small one.
+std::optional<IndexSum> IndexTerms::unwrapped(Value value) {
+  constexpr int64_t most = int64_t{1} << 16;
+  Operation* op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) || !value.getType().isInteger(32) ||
+      !mayWrap(value))
+    return std::nullopt;
+  const std::optional<int64_t> by = getConstantIntValue(withoutCasts(op->getOperand(1)));
+  const int64_t less = !by ? 0 : isa<arith::SubIOp>(op) ? *by : -*by;
+  if (less < 1 || less > most || !isOnlyEnd(value, value))
+    return std::nullopt;
+  std::optional<IndexSum> sum = of(op->getOperand(0));
+  if (sum)
+    sum->constant -= less;
+  return sum;
+}
+
+std::optional<IndexSum> IndexTerms::ofEnd(Value lower, Value upper) {
+  constexpr int64_t most = int64_t{1} << 16;
+  const Value end = withoutCasts(upper);
+  const std::optional<int64_t> first = getConstantIntValue(lower);
+  if (first && std::abs(*first) <= most)
+    if (std::optional<IndexSum> sum = unwrapped(end)) {
+      ends[end] = *sum;
+      return sum;
+    }
+  return of(upper);
+}
+
 std::optional<IndexSum> IndexTerms::inBranch(Value value) {
   isInBranch = true;
   std::optional<IndexSum> sum = of(value);
@@ -132,6 +186,8 @@ std::optional<IndexSum> IndexTerms::of(Value value) {
   value = withoutCasts(value);
   if (std::optional<int64_t> constant = getConstantIntValue(value))
     return IndexSum{*constant, {}};
+  if (const auto end = ends.find(value); isInBranch && end != ends.end())
+    return end->second;
   if (std::optional<IndexSum> sum = compute(value))
     return sum;
   if (std::optional<IndexSum> sum = unchanging(value))

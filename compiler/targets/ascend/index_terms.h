@@ -36,6 +36,9 @@ public:
   /// As `of`, of where `op` touches memory: what depends on a loop in another way (`vid * k`), but has known ends, is
   /// any number between them, another one each time. In a branch that says it vid is 0, or 1.
   std::optional<IndexSum> offsetAt(mlir::Operation* op, mlir::Value value);
+  /// As `of`, of the end of a loop from `lower`: `n - 1` counts as a number that never wraps round, because with the one
+  /// `n` of which it does the loop would have 2^31 turns. Only where nothing but the loop and what is in it asks for it.
+  std::optional<IndexSum> ofEnd(mlir::Value lower, mlir::Value upper);
   /// From here on branches stand in a loop from `lower` to `upper`, so that there is a number between; up to
   /// `leaveLoop`.
   void enterLoop(mlir::Value lower, mlir::Value upper);
@@ -78,6 +81,7 @@ private:
   std::optional<IndexSum> unchanging(mlir::Value value);
   std::optional<IndexSum> between(mlir::Value value);
   unsigned numberOf(mlir::Value value);
+  std::optional<IndexSum> unwrapped(mlir::Value value);
 
   IndexRanges ranges, rangesNotEmpty{/*leastDim=*/1};
   llvm::DenseMap<mlir::Value, Loop> loops;
@@ -86,7 +90,8 @@ private:
   std::vector<IndexRange> symbolRangesNotEmpty; ///< with no dim that is 0
   llvm::DenseMap<mlir::Value, bool> unchangingValues;
   std::vector<std::pair<mlir::Value, int64_t>>
-      entered; ///< ends of loops, and the least that they are there
+      entered;                                ///< ends of loops, and the least that they are there
+  llvm::DenseMap<mlir::Value, IndexSum> ends; ///< of loops, such as don't wrap round
   bool isInBranch = false, isOffset = false;
 };
 
