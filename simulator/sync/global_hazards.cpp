@@ -407,13 +407,13 @@ void Search::compareLine(uint64_t line, const std::vector<Entry>& writes) {
       ReportItem item;
       item.isError = false;
       item.place = py.place;
-      item.sentence =
-          "the scalar units of " + cx.core + " and " + cy.core + " write " +
-          (here.empty() || there.empty()
-               ? "different bytes of the 64-byte cache line at GM byte " +
-                     std::to_string(line - std::min(line, range.begin)) + " of an allocation"
-               : there + " and " + here + ", which lie in one 64-byte cache line") +
-          "; the line that is written back last may undo the other";
+      std::string where = there;
+      where.append(" and ").append(here).append(", which lie in one 64-byte cache line");
+      if (here.empty() || there.empty())
+        where = "different bytes of the 64-byte cache line at GM byte " +
+                std::to_string(line - std::min(line, range.begin)) + " of an allocation";
+      item.sentence = "the scalar units of " + cx.core + " and " + cy.core + " write " + where +
+                      "; the line that is written back last may undo the other";
       item.notes.push_back({px.place, "the other write is here"});
       item.notes.push_back({{}, "let each core write lines of its own, or copy from UB"});
       report.add("line " + std::string(px.place.file) + std::to_string(px.place.line) +

@@ -318,7 +318,6 @@ model::Values IndexTerms::valueRanges() const {
 model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& sum) {
   // Sums of such products have room.
   constexpr int64_t most = int64_t{1} << 60, mostFactor = int64_t{1} << 18;
-  const model::Condition unknown{kind, -most, {}, 2 * most};
   IndexSum simple = sum;
   simple.simplify();
   model::Condition result{kind, simple.constant, {}};
@@ -328,7 +327,7 @@ model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& s
     else if (std::abs(term.bytes) <= mostFactor)
       result.values.push_back(term);
     else
-      return unknown;
+      return {kind, -most, {}, 2 * most}; // of which nothing is known
   }
   return result;
 }

@@ -409,7 +409,7 @@ TEST(Cases, FindingsNameTheirCase) {
 
 TEST(Cases, RandomPrograms) {
   const char* wanted = std::getenv("TILEWRIGHT_SYNC_CASES");
-  const unsigned count = wanted ? static_cast<unsigned>(std::atoi(wanted)) : 60;
+  const unsigned count = wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 60;
   unsigned insertions = 0, unneeded = 0;
   for (unsigned seed = 0; seed < count; ++seed) {
     Program program = std::move(ProgramOfValues(seed).program);
