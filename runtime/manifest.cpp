@@ -315,26 +315,33 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
   return manifest;
 }
 
+/// Why a number of out_idx or workspace_idx names no tensor. Who has counted tensors alone is told the number.
+static std::string noTensorAt(const std::vector<Param>& params, int64_t number, int64_t param) {
+  const auto count = int64_t(params.size());
+  if (param < 0 || param >= count)
+    return " is out of range for " + std::to_string(count) + " parameters";
+  std::vector<size_t> tensors;
+  for (size_t at = 0; at < params.size(); ++at)
+    if (params[at].isTensor)
+      tensors.push_back(at);
+  std::string text = " is '" + params[size_t(param)].name + "', which is no tensor";
+  const int64_t tensor = number < 0 ? number + int64_t(tensors.size()) : number;
+  if (tensor < 0 || tensor >= int64_t(tensors.size()))
+    return text;
+  const size_t meant = tensors[size_t(tensor)];
+  return text + "; scalars count, too: '" + params[meant].name + "' is " +
+         std::to_string(number < 0 ? int64_t(meant) - count : int64_t(meant));
+}
+
 bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error, size_t results) {
   const auto listOf = [&](size_t at) { return at < results ? "out_idx" : "workspace_idx"; };
-  auto count = int64_t(params.size());
-  std::vector<int64_t> tensors;
-  for (int64_t param = 0; param < count; ++param)
-    if (params[size_t(param)].isTensor)
-      tensors.push_back(param);
+  const auto count = int64_t(params.size());
   outIdx.clear();
-  for (int64_t number : numbers) {
-    int64_t param = number < 0 ? number + count : number;
-    // TileLang-Ascend counts tensors alone: where a number can only mean that, it does.
-    const auto tensor = number < 0 ? number + int64_t(tensors.size()) : number;
-    if (target == "ascend" && param >= 0 && param < count && !params[size_t(param)].isTensor &&
-        tensor >= 0 && tensor < int64_t(tensors.size()))
-      param = tensors[size_t(tensor)];
+  for (const int64_t number : numbers) {
+    const int64_t param = number < 0 ? number + count : number;
     if (param < 0 || param >= count || !params[size_t(param)].isTensor) {
       error = name + ": " + listOf(outIdx.size()) + " " + std::to_string(number) +
-              (param < 0 || param >= count
-                   ? " is out of range for " + std::to_string(count) + " parameters"
-                   : " is '" + params[size_t(param)].name + "', which is no tensor");
+              noTensorAt(params, number, param);
       return false;
     }
     outIdx.push_back(int32_t(param));
