@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 #: Names of targets, and what they mean here.
 TARGETS = {"cpu": "cpu", "llvm": "cpu", "c": "cpu", "reference": "reference", "auto": "auto"}
 TARGETS |= dict.fromkeys(("ascend", "ascendc", "npu"), "ascend")
-_PLANNED = ("cuda", "hip", "metal", "webgpu", "cutedsl", "npuir")
+#: Targets of others that are not carried out, and what to take instead.
+_PLANNED = dict.fromkeys(("cuda", "hip", "metal", "webgpu", "cutedsl"), "cpu")
+_PLANNED |= dict.fromkeys(("pto", "npuir"), "ascend")
 
 #: Set by `tilewright run`: what a script's targets and devices stand for.
 mapped_target: str | None = None
@@ -342,9 +344,11 @@ def resolve_target(target: object = None) -> str:
     if name in TARGETS:
         return TARGETS[name]
     if name in _PLANNED:
+        instead = _PLANNED[name]
+        run = "run" if instead == "cpu" else f"run --target {instead}"
         message = (
-            f"target '{name}' is not supported yet; use target='cpu', or 'tilewright run' to run a "
-            "script that is written for another device"
+            f"target '{name}' is not supported yet; use target='{instead}', or 'tilewright {run}' "
+            "to run a script that is written for another device"
         )
         raise unsupported(message)
     known = ", ".join(sorted(TARGETS))

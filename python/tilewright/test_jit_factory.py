@@ -237,6 +237,13 @@ def test_a_kernel_for_the_target_of_the_environment(monkeypatch):
 def test_targets():
     with pytest.raises(UnsupportedError, match="target 'cuda' is not supported yet"):
         tilewright.jit(gemm.function, target="cuda").compile(8, 8, 8)
+    for target in ("pto", "npuir"):
+        text = (
+            f"target '{target}' is not supported yet; use target='ascend', or 'tilewright run "
+            "--target ascend' to run a script"
+        )
+        with pytest.raises(UnsupportedError, match=text):
+            tilewright.jit(gemm.function, target=target).compile(8, 8, 8)
     with pytest.raises(ValueError, match="there is no target 'gpu'"):
         tilewright.compile(gemm.get_tir(8, 8, 8), target="gpu")
     with pytest.raises(TypeError, match=r"jit\(\) got an unexpected keyword argument 'outidx'"):
