@@ -68,7 +68,13 @@ class _TorchNpu(ModuleType):
 
 
 def offer_torch_npu() -> None:
-    """`import torch_npu` gives a stand-in, unless the real one is loaded."""
-    module = _TorchNpu("torch_npu")
-    module.__path__ = []
-    sys.modules.setdefault("torch_npu", module)
+    """`import torch_npu` gives a stand-in, unless the real one is loaded. In it is
+    `contrib.transfer_to_npu`, which has nothing to do: the device "cuda" is mapped already."""
+    if "torch_npu" in sys.modules:
+        return
+    module, contrib = _TorchNpu("torch_npu"), ModuleType("torch_npu.contrib")
+    transfer = ModuleType("torch_npu.contrib.transfer_to_npu")
+    module.__path__, contrib.__path__ = [], []
+    module.contrib, contrib.transfer_to_npu = contrib, transfer  # type: ignore[attr-defined]
+    for made in (module, contrib, transfer):
+        sys.modules[made.__name__] = made

@@ -61,6 +61,8 @@ def test_torch_npu_namespace(mapped):
 SCRIPT = """
 import torch
 import torch_npu
+from torch_npu.contrib import transfer_to_npu
+import torch_npu.contrib.transfer_to_npu
 import tilelang
 import tilelang.language as T
 
