@@ -105,7 +105,8 @@ bool isRoute(MemorySpace from, MemorySpace to) {
     return isPlacedByUse(to) || to == MemorySpace::Global || to == MemorySpace::UB ||
            to == MemorySpace::L1;
   case MemorySpace::L0C:
-    return isPlacedByUse(to) || to == MemorySpace::Global || to == MemorySpace::UB;
+    return isPlacedByUse(to) || to == MemorySpace::Global || to == MemorySpace::UB ||
+           to == MemorySpace::L1;
   default:
     return false;
   }
@@ -117,12 +118,8 @@ std::string wayBetween(MemorySpace from, MemorySpace to) {
   if (to == MemorySpace::L0A || to == MemorySpace::L0B) {
     if (from == MemorySpace::L0A || from == MemorySpace::L0B)
       return "only gemms read " + name(from) + ", and only copies from L1 fill " + name(to);
-    if (from == MemorySpace::L0C)
-      return "it goes through UB or global memory, and from there through L1";
     return "it goes through L1";
   }
-  if (from == MemorySpace::L0C && to == MemorySpace::L1)
-    return "it goes through UB or global memory";
   if (from == MemorySpace::Global && to == MemorySpace::Global)
     return "it goes through a tile in UB (T.alloc_ub)";
   if (to == MemorySpace::L0C)

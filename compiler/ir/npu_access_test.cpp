@@ -105,6 +105,9 @@ TEST(NpuAccess, Transfers) {
   EXPECT_EQ(accessesOf("npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to "
                        "%C[0, 0] [%n, 40] : !tile.buffer<64x64xf32, global>"),
             (Texts{"R " + std::to_string(3 * 4096), "W region"}));
+  EXPECT_EQ(accessesOf("npu.move_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to "
+                       "%l1[%c0] : !tile.buffer<64x64xf16, L1> rows 32 size 20 x 48"),
+            (Texts{"R 3 * 1280 by 4096", "W 3 * 640 by 1024"}));
   EXPECT_EQ(accessesOf("npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to "
                        "%a[%c0] : !tile.buffer<64x64xf16, L0A> rows 64 size 32 x 16"),
             (Texts{"R " + std::to_string(64 * 64 * 2), "W 1024"})); // the whole tile

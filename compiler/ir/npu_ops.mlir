@@ -22,6 +22,8 @@ func.func @cube(%A: !tile.buffer<256x256xf16, global>, %C: !tile.buffer<256x256x
     npu.mmad %a[%c0] : !tile.buffer<64x64xf16, L0A>, %b[%c0] : !tile.buffer<64x64xf16, L0B> into %c[%c0] : !tile.buffer<64x64xf32, L0C> size 64 x 64 x 64 init(%yes)
     // CHECK: npu.store_l0c {{.*}} rows 64 to {{.*}} relu
     npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %C[%cid, 0] [64, 64] : !tile.buffer<256x256xf32, global> relu
+    // CHECK: npu.move_l0c %{{.*}} rows 64 to %{{.*}} rows 64 size 20 x 32 relu
+    npu.move_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %l1[%c0] : !tile.buffer<64x64xf16, L1> rows 64 size 20 x 32 relu
   }
   return
 }
@@ -212,5 +214,29 @@ func.func @f(%A: !tile.buffer<64x64xf32, global>, %c: !tile.buffer<64x64xf32, L0
 func.func @numbers_without_places(%c: i1, %i: index) {
   // expected-error@+1 {{has 1 numbers for 0 places in its sentence}}
   npu.require %c "this begins before its tensor" (%i)
+  return
+}
+
+// -----
+
+func.func @f(%c: !tile.buffer<64x64xf32, L0C>, %l1: !tile.buffer<64x64xf32, L1>, %i: index) {
+  // expected-error@+1 {{does not convert 'f32' to 'f32' without a scale}}
+  npu.move_l0c %c[%i] : !tile.buffer<64x64xf32, L0C> rows 64 to %l1[%i] : !tile.buffer<64x64xf32, L1> rows 64 size 64 x 64
+  return
+}
+
+// -----
+
+func.func @f(%c: !tile.buffer<64x64xf32, L0C>, %l1: !tile.buffer<64x64xf16, L1>, %i: index) {
+  // expected-error@+1 {{moves groups of 16 columns, not 20}}
+  npu.move_l0c %c[%i] : !tile.buffer<64x64xf32, L0C> rows 64 to %l1[%i] : !tile.buffer<64x64xf16, L1> rows 64 size 64 x 20
+  return
+}
+
+// -----
+
+func.func @f(%c: !tile.buffer<64x64xf32, L0C>, %x: !tile.buffer<64x64xf16, UB>, %i: index) {
+  // expected-error@+1 {{target lies in UB, not in L1}}
+  npu.move_l0c %c[%i] : !tile.buffer<64x64xf32, L0C> rows 64 to %x[%i] : !tile.buffer<64x64xf16, UB> rows 64 size 64 x 64
   return
 }

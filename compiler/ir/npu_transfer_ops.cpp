@@ -269,6 +269,38 @@ LogicalResult StoreL0cOp::verify() {
                     getStaticTargetOffsets(), getStaticTargetExtents());
 }
 
+Pipe MoveL0cOp::getPipe() {
+  return Pipe::FIX;
+}
+std::optional<Agent> MoveL0cOp::getAgent() {
+  return Agent::Cube;
+}
+void MoveL0cOp::getAccesses(Accesses& accesses) {
+  // Groups of 16 columns, each with all rows of its tile.
+  constexpr int64_t side = 16, sourceRowBytes = side * 4, targetRowBytes = side * 2;
+  const int64_t groups = int64_t(getWidth()) / side, height = int64_t(getHeight());
+  accesses.push_back({getSource(), getSourceOffset()});
+  setRowBytes(accesses.back(), groups, height * sourceRowBytes,
+              int64_t(getSourceRows()) * sourceRowBytes);
+  accesses.push_back({getTarget(), getTargetOffset(), 0, true});
+  setRowBytes(accesses.back(), groups, height * targetRowBytes,
+              int64_t(getTargetRows()) * targetRowBytes);
+}
+LogicalResult MoveL0cOp::verify() {
+  if (failed(verifySpace(*this, "source", getSource(), MemorySpace::L0C)) ||
+      failed(verifySpace(*this, "target", getTarget(), MemorySpace::L1)))
+    return failure();
+  const Type from = getSource().getType().getElementType();
+  const Type to = getTarget().getType().getElementType();
+  const bool rounds = from.isF32() && (to.isF16() || to.isBF16());
+  if (!rounds && !(from.isInteger(32) && to.isF16() && getScale()))
+    return emitOpError() << "does not convert " << from << " to " << to
+                         << (getScale() ? "" : " without a scale");
+  if (getWidth() % 16 != 0)
+    return emitOpError() << "moves groups of 16 columns, not " << getWidth();
+  return success();
+}
+
 Pipe CopyUbOp::getPipe() {
   return Pipe::V;
 }

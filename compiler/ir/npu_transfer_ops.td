@@ -88,6 +88,19 @@ def Npu_StoreL0cOp : Npu_Op<"store_l0c", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Npu_MoveL0cOp : Npu_Op<"move_l0c"> {
+  let summary = "L0C to L1, converting: Fixpipe, whose result stays in columns of fractals (NZ)";
+  let description = [{
+    `height` rows and `width` columns, a multiple of 16, of tiles that are `source_rows` and `target_rows` high. To 16 bits only: float32 to float16
+    or bfloat16, and int32 to float16 by `scale`.
+  }];
+  let arguments = !con(Npu_Source.operands, Npu_Target.operands, (ins Optional<F32>:$scale, I64Attr:$source_rows, I64Attr:$target_rows,
+      I64Attr:$height, I64Attr:$width, UnitAttr:$relu));
+  let assemblyFormat = !strconcat(Npu_Source.format, " `rows` $source_rows `to` ", Npu_Target.format,
+      " `rows` $target_rows `size` $height `x` $width (`scale` `(` $scale^ `)`)? (`relu` $relu^)? attr-dict");
+  let hasVerifier = 1;
+}
+
 def Npu_CopyUbOp : Npu_Op<"copy_ub"> {
   let summary = "UB to UB, `count` rows of `bytes`, a multiple of 32: DataCopy";
   let description = [{ Rows lie `source_pitch` and `target_pitch` bytes apart. }];

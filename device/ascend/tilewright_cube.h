@@ -179,6 +179,24 @@ __aicore__ inline void copyL0cToGm(const AscendC::GlobalTensor<To>& gm,
   AscendC::Fixpipe<To, From, AscendC::CFG_ROW_MAJOR>(gm, l0c, shape TW_HERE);
 }
 
+/// [rows, columns] of a tile of `l0cRows` rows to one of `l1Rows` rows in L1, where they are operands of 16 bits;
+/// converted as by copyL0cToGm. Columns come in groups of 16.
+template <bool relu = false, class To, class From>
+__aicore__ inline void copyL0cToL1(const AscendC::LocalTensor<To>& l1,
+                                   const AscendC::LocalTensor<From>& l0c, uint32_t rows,
+                                   uint32_t columns, uint32_t l0cRows, uint32_t l1Rows,
+                                   float scale = 1.0f TW_PLACE) {
+  AscendC::FixpipeParamsV220 shape(static_cast<uint16_t>(columns), static_cast<uint16_t>(rows),
+                                   static_cast<uint16_t>(l0cRows), l1Rows, relu);
+  shape.quantPre = Conversion<To, From>::mode;
+  union {
+    float value;
+    uint32_t bits;
+  } factor = {scale};
+  shape.deqScalar = factor.bits;
+  AscendC::Fixpipe<To, From, AscendC::CFG_NZ>(l1, l0c, shape TW_HERE);
+}
+
 /// Adds to what the tensor holds, atomically.
 template <bool relu = false, class To, class From>
 __aicore__ inline void addL0cToGm(const AscendC::GlobalTensor<To>& gm,

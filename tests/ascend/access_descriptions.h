@@ -334,6 +334,16 @@ inline InstructionKernel cubeInstructions() {
     }
   k.add("npu.store_l0c " + k.at("ic", 0) + " rows 64 to " + k.part("D", 3, 5, 20, 40) +
         " scale(%two)");
+  for (const char* more : {"", " relu"}) {
+    k.add("npu.move_l0c " + k.at("c", 0) + " rows 64 to " + k.at("h", 0) + " rows 64 size 64 x 64" +
+          more);
+    k.add("npu.move_l0c " + k.at("c", 256) + " rows 64 to " + k.at("h", 512) +
+          " rows 32 size 20 x 48" + more);
+    k.add("npu.move_l0c " + k.at("c", 16) + " rows 16 to " + k.at("h", 16) +
+          " rows 16 size 1 x 16" + more);
+  }
+  k.add("npu.move_l0c " + k.at("ic", 0) + " rows 32 to " + k.at("h", 0) +
+        " rows 64 size 32 x 32 scale(%two)");
   return k;
 }
 

@@ -188,7 +188,7 @@ private:
 
   void cubeStatement(int) {
     const std::string l1 = below(2) ? "%l1" : "%l1b";
-    switch (below(4)) {
+    switch (below(5)) {
     case 0: {
       const std::string source = region("H", "f16");
       return line("npu.load_l1 " + source + " to " + l1 +
@@ -198,6 +198,9 @@ private:
       return loadL0(l1, below(2) == 0);
     case 2:
       return multiply(below(2) ? "%yes" : "%no");
+    case 3:
+      return line("npu.move_l0c %l0c[%c0] : !tile.buffer<16x16xf32, L0C> rows 16 to " + l1 +
+                  "[%c0] : !tile.buffer<16x16xf16, L1> rows 16 size 16 x 16");
     default: {
       // Where both kinds of core are, the vector cores read it.
       const std::string target = region(hasVector ? "A" : "B", "f32");

@@ -28,8 +28,10 @@
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
+#include "compiler/targets/ascend/product_copies.h"
 #include "compiler/targets/ascend/remade_values.h"
 #include "compiler/targets/ascend/vector_steps.h"
+#include "compiler/targets/ascend/workspaces.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -41,7 +43,6 @@ namespace {
 
 using namespace mlir;
 using tile::BufferRegion;
-using tile::BufferType;
 using tile::MemorySpace;
 
 /// The value as the first vector core has it, without its id.
@@ -122,9 +123,6 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     for (Value operand : SmallVector<Value>(copy->getOperands()))
       if (operand.getType().isIndex())
         takeStored(operand);
-    // Where the number of blocks is known at run time only, each block has a workspace of its own.
-    std::optional<SmallVector<int64_t>> blocks =
-        getConstantIntValues(getAsOpFoldResult(launch.getGrid()));
     const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
     const bool isFromCube = source.type().getSpace() == MemorySpace::L0C;
     Operation* apart = crossedApart(copy, isFromCube);
@@ -154,9 +152,12 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     tile::ForOp loop = loopInTurns(copy);
     if (loop)
       shape.insert(shape.begin(), int64_t(loop.getNumStages()));
-    BufferRegion space = makeSpace(launch, blocks, shape, target.type(), number);
+    // What the cube core can't store as the target's type is converted in UB.
+    const BufferRegion& like = isFromCube && !isConvertedByFixpipe(copy) ? source : target;
+    BufferRegion space = makeWorkspace(launch, shape, like.type().getElementType(),
+                                       "workspace_" + std::to_string(number));
     if (loop)
-      takeTurn(space, blocks ? blocks->size() : 0, loop, builder);
+      takeTurn(space, space.offsets.size() - shape.size(), loop, builder);
     const BufferRegion part = partOf(space, *cube, rank);
 
     const Value scale = apart && isFromCube && copy.getScale()
@@ -281,35 +282,6 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     space.offsets[dim] =
         arith::RemSIOp::create(builder, place, loop.getInductionVar(), stages).getResult();
     space.extents[dim] = builder.getIndexAttr(1);
-  }
-
-  /// Room for one tile of every block, or for several; the part of this block.
-  BufferRegion makeSpace(tile::LaunchOp launch, const std::optional<SmallVector<int64_t>>& known,
-                         ArrayRef<int64_t> tileShape, BufferType like, unsigned number) {
-    OpBuilder builder = OpBuilder::atBlockBegin(launch.getBodyBlock());
-    const SmallVector<int64_t> blocks = known.value_or(SmallVector<int64_t>());
-    SmallVector<int64_t> shape(blocks);
-    llvm::append_range(shape, tileShape);
-    auto alloc = tile::AllocOp::create(
-        builder, launch.getLoc(),
-        BufferType::get(shape, like.getElementType(), MemorySpace::Global),
-        builder.getStringAttr("workspace_" + std::to_string(number)), IntegerAttr());
-    BufferRegion region{alloc, {}, {}};
-    if (known)
-      region.offsets = getAsOpFoldResult(launch.getBlockIds());
-    else
-      alloc->setAttr(kPerBlockAttr, builder.getUnitAttr());
-    region.extents.assign(blocks.size(), builder.getIndexAttr(1));
-    for (const int64_t extent : tileShape) {
-      region.offsets.push_back(builder.getIndexAttr(0));
-      region.extents.push_back(builder.getIndexAttr(extent));
-    }
-    return region;
-  }
-
-  static DenseBoolArrayAttr allInBounds(const BufferRegion& region) {
-    return DenseBoolArrayAttr::get(region.buffer.getContext(),
-                                   SmallVector<bool>(region.offsets.size(), true));
   }
 
   bool isAutomatic = true; ///< flags within cores

@@ -47,6 +47,7 @@ public:
   llvm::LogicalResult ubToGlobal();
   llvm::LogicalResult globalToL1();
   llvm::LogicalResult l0cToGlobal();
+  llvm::LogicalResult l0cToL1();
   llvm::LogicalResult l1ToL0();
   llvm::LogicalResult ubToUb();
   /// Stores add to what the tensor holds.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of the cube core: global memory to L1, L1 to L0A and L0B, L0C to global memory.
+// Copies of the cube core: global memory to L1, L1 to L0A and L0B, L0C to global memory and L1.
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/copy_routes.h"
-
-#include "compiler/ir/kernel_manifest.h"
+#include "compiler/targets/ascend/product_copies.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+#include <functional>
+#include <numeric>
 
 namespace tilewright::ascend {
 
@@ -73,16 +75,9 @@ static bool isScaled(Type from, Type to) {
   return from.isInteger(32) && to.isF16();
 }
 
-/// What Fixpipe converts on its way; from int32 to float16 by a scale.
-static bool canStore(Type from, Type to) {
-  if (from == to)
-    return from.isF32() || from.isInteger(32);
-  return (from.isF32() && (to.isF16() || to.isBF16())) || isScaled(from, to);
-}
-
 LogicalResult CopyExpander::l0cToGlobal() {
   const Type from = source.type().getElementType(), to = target.type().getElementType();
-  if (!canStore(from, to))
+  if (!isStoredAs(from, to))
     return copy.emitError() << "unsupported on ascend: L0C of " << tile::dtypeName(from)
                             << " cannot be stored to a tensor of " << tile::dtypeName(to);
   if (isScaled(from, to) && !copy.getScale())
@@ -105,6 +100,39 @@ LogicalResult CopyExpander::l0cToGlobal() {
                               parts.staticExtents, uint64_t(npu::fractalRows(tile.type())),
                               copy.getRelu(), atomicAdd);
     });
+    return success();
+  });
+}
+
+LogicalResult CopyExpander::l0cToL1() {
+  const Type from = source.type().getElementType(), to = target.type().getElementType();
+  const bool isUnscaled = isScaled(from, to) && !copy.getScale() && !copy.getTranspose();
+  if (productRoute(copy) != ProductRoute::Fixpipe) {
+    InFlightDiagnostic error = copy.emitError() << "unsupported on ascend: a ";
+    if (isUnscaled)
+      return error << "copy from L0C of int32 to L1 of float16 without a scale; call "
+                      "T.set_deq_scale before this copy";
+    error << (copy.getTranspose() ? "transposed copy" : "copy") << " from L0C";
+    if (from != to)
+      error << " of " << tile::dtypeName(from);
+    return error << " to L1" << (from == to ? "" : " of " + tile::dtypeName(to))
+                 << "; copy to a tile in UB (T.alloc_ub) and from there to L1, which vector cores "
+                    "do";
+  }
+  if (llvm::is_contained(source.staticExtents(), ShapedType::kDynamic))
+    return copy.emitError("unsupported on ascend: a copy from L0C to L1 whose extents are known "
+                          "at run time only");
+  return forEachRectangle([&](const BufferRegion& product, const BufferRegion& operand) {
+    FailureOr<Value> begin = l1Offset(product, "source"), end = l1Offset(operand, "target");
+    if (failed(begin) || failed(end))
+      return failure();
+    const SmallVector<int64_t> extents = operand.staticExtents();
+    const int64_t height =
+        std::accumulate(extents.begin(), extents.end() - 1, int64_t(1), std::multiplies());
+    npu::MoveL0cOp::create(builder, product.buffer, *begin, operand.buffer, *end, copy.getScale(),
+                           uint64_t(npu::fractalRows(product.type())),
+                           uint64_t(npu::fractalRows(operand.type())), uint64_t(height),
+                           uint64_t(roundUp(extents.back(), kFractalSide)), copy.getRelu());
     return success();
   });
 }

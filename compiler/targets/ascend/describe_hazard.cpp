@@ -58,6 +58,7 @@ std::string callOf(const model::Node* statement) {
       })
       .Case([](npu::MmadOp) { return "gemm"; })
       .Case([&](npu::StoreL0cOp op) { return store(op.getAtomicAdd(), "L0C"); })
+      .Case([](npu::MoveL0cOp) { return "T.copy from L0C to L1"; })
       .Case([](npu::CopyUbOp) { return "T.copy in UB"; })
       .Case([](npu::GetValueOp) { return "reading an element"; })
       .Case([](npu::SetValueOp) { return "writing an element"; })

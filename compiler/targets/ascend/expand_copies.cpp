@@ -19,6 +19,8 @@
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/overlapping_copies.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/product_copies.h"
+#include "compiler/targets/ascend/workspaces.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -166,6 +168,28 @@ bool isColumnOfTensor(tile::CopyOp copy) {
          wideDims(global).size() == 1 && keepsElementsApart(global) && !isColumnInUb(ub);
 }
 
+/// A copy from L0C to L1 through global memory: two of the cube core's own.
+FailureOr<SmallVector<tile::CopyOp>> splitThroughMemory(tile::CopyOp copy,
+                                                        const RouteContext& context) {
+  const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const SmallVector<int64_t> shape = source.staticExtents();
+  if (llvm::is_contained(shape, ShapedType::kDynamic))
+    return copy.emitError("unsupported on ascend: a copy from L0C to L1 whose extents are known "
+                          "at run time only");
+  const tile::BufferRegion space = makeWorkspace(copy->getParentOfType<tile::LaunchOp>(), shape,
+                                                 target.type().getElementType(), "product");
+  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  orderPipes(builder, context, Pipe::MTE2, Pipe::FIX);
+  auto there = tile::CopyOp::create(builder, source, space);
+  there.setRelu(copy.getRelu());
+  there.getScaleMutable().assign(copy.getScale() ? ValueRange(copy.getScale()) : ValueRange());
+  there.setTargetInBoundsAttr(allInBounds(space));
+  orderPipes(builder, context, Pipe::FIX, Pipe::MTE2);
+  auto back = tile::CopyOp::create(builder, space, target);
+  back.setSourceInBoundsAttr(allInBounds(space));
+  return SmallVector<tile::CopyOp>{there, back};
+}
+
 /// A copy between global memory and UB that converts, is one of a column, of rows that begin within blocks, or that
 /// loads a part of a block: through a buffer in UB of the tensor's type. The two copies, or nothing if this copy is no such.
 FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteContext& context) {
@@ -175,6 +199,9 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
   const Type element = (isLoad ? source : target).type().getElementType();
   if (source.type().getSpace() == MemorySpace::UB && target.type().getSpace() == MemorySpace::UB)
     return splitColumn(copy, context);
+  if (source.type().getSpace() == MemorySpace::L0C && target.type().getSpace() == MemorySpace::L1 &&
+      productRoute(copy) == ProductRoute::Memory)
+    return splitThroughMemory(copy, context);
   if (!isLoad && !isStore)
     return SmallVector<tile::CopyOp>();
   if (copy.getTranspose())
@@ -223,6 +250,8 @@ LogicalResult expandOne(tile::CopyOp copy, const RouteContext& context) {
     return expander.globalToL1();
   if (from == MemorySpace::L0C && to == MemorySpace::Global)
     return expander.l0cToGlobal();
+  if (from == MemorySpace::L0C && to == MemorySpace::L1)
+    return expander.l0cToL1();
   if (from == MemorySpace::L1 && (to == MemorySpace::L0A || to == MemorySpace::L0B))
     return expander.l1ToL0();
   if (from == MemorySpace::UB && to == MemorySpace::UB)
@@ -239,6 +268,8 @@ LogicalResult requireKnownForms(tile::CopyOp copy) {
   const MemorySpace to = copy.getTarget().getType().getSpace();
   const bool isOfUb = from == MemorySpace::UB || to == MemorySpace::UB;
   const bool isToL0 = to == MemorySpace::L0A || to == MemorySpace::L0B;
+  if (from == MemorySpace::L0C && to == MemorySpace::L1)
+    return success(); // with a reason of its own
   if (copy.getTranspose() && !isOfUb && !isToL0)
     return copy.emitError() << "unsupported on ascend: a transposed copy from "
                             << stringifyMemorySpace(from) << " to " << stringifyMemorySpace(to)

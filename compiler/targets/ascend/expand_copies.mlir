@@ -59,6 +59,7 @@ func.func @routes(%A: !tile.buffer<64x4x32xf16, global> {tile.name = "A"}, %C: !
     %z = tile.alloc "z" : !tile.buffer<8x10xf32, UB>
     %w = tile.alloc "w" : !tile.buffer<8x10xf32, UB>
     %l1 = tile.alloc "l1" : !tile.buffer<2x20x64xf16, L1>
+    %l1f = tile.alloc "l1f" : !tile.buffer<20x64xf32, L1>
     %l0 = tile.alloc "l0" : !tile.buffer<20x64xf16, L0A>
     %acc = tile.alloc "acc" : !tile.buffer<64x64xf32, L0C>
     // Three dims: a loop over the first.
@@ -80,6 +81,13 @@ func.func @routes(%A: !tile.buffer<64x4x32xf16, global> {tile.name = "A"}, %C: !
     tile.copy %l1[1, 0, 0] [1, 20, 64] : !tile.buffer<2x20x64xf16, L1> to %l0 : !tile.buffer<20x64xf16, L0A>
     // CHECK: npu.store_l0c {{.*}} rows 64 to {{.*}} relu
     tile.copy %acc : !tile.buffer<64x64xf32, L0C> to %C[0, 0] [64, 64] : !tile.buffer<64x64xf16, global> {relu}
+    // To L1: all rows, and whole groups of 16 columns.
+    // CHECK: npu.move_l0c %{{.*}}[%c0] {{.*}} rows 64 to %{{.*}}[%c2048] {{.*}} rows 32 size 20 x 64 relu
+    tile.copy %acc[0, 0] [20, 64] : !tile.buffer<64x64xf32, L0C> to %l1[1, 0, 0] [1, 20, 64] : !tile.buffer<2x20x64xf16, L1> {relu}
+    // As float32 through global memory.
+    // CHECK: npu.store_l0c {{.*}} to %[[W:.*]][{{.*}}] [{{.*}}20, 40] : !tile.buffer<{{.*}}20x40xf32, global>
+    // CHECK: npu.load_l1 %[[W]][{{.*}} to %{{.*}} : !tile.buffer<20x64xf32, L1> rows 32
+    tile.copy %acc[0, 0] [20, 40] : !tile.buffer<64x64xf32, L0C> to %l1f[0, 0] [20, 40] : !tile.buffer<20x64xf32, L1>
     // CHECK: npu.store_l0c {{.*}} atomic_add
     tile.atomic_tile add %acc : !tile.buffer<64x64xf32, L0C> into %C[0, 0] [64, 64] : !tile.buffer<64x64xf16, global>
     // Through a buffer of the tensor's type.
@@ -97,6 +105,21 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
     %x = tile.alloc "x" : !tile.buffer<8x64xf16, L1>
     // expected-error@+1 {{unsupported on ascend: there is no way to copy from L1 to global}}
     tile.copy %x : !tile.buffer<8x64xf16, L1> to %A[0, 0] [8, 64] : !tile.buffer<64x64xf16, global>
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x64xf16, L1>
+    %y = tile.alloc "y" : !tile.buffer<64x64xf32, L1>
+    // expected-error@+1 {{unsupported on ascend: a copy from L0C to L1 whose extents are known at run time only}}
+    tile.copy %c[0, 0] [%n, 64] : !tile.buffer<64x64xf32, L0C> to %x[0, 0] [%n, 64] : !tile.buffer<64x64xf16, L1>
+    // expected-error@+1 {{unsupported on ascend: a copy from L0C to L1 whose extents are known at run time only}}
+    tile.copy %c[0, 0] [%n, 64] : !tile.buffer<64x64xf32, L0C> to %y[0, 0] [%n, 64] : !tile.buffer<64x64xf32, L1>
   }
   return
 }

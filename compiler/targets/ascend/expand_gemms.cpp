@@ -259,10 +259,24 @@ private:
     return turns;
   }
 
+  /// Whether an operand may be what another gemm has computed.
+  bool readsProduct() const {
+    return llvm::any_of(ArrayRef<const BufferRegion*>{&a, &b}, [](const BufferRegion* operand) {
+      const Value storage = npu::storageOf(operand->buffer);
+      return llvm::any_of(npu::usersOf(storage), [&](Operation* user) {
+        auto copy = dyn_cast<tile::CopyOp>(user);
+        return copy && copy.getSourceRegion().type().getSpace() == MemorySpace::L0C &&
+               npu::storageOf(copy.getTarget()) == storage;
+      });
+    });
+  }
+
   void enter() {
     if (!waits)
       return;
     events.order(builder, Pipe::MTE2, Pipe::MTE1);
+    if (readsProduct())
+      events.order(builder, Pipe::FIX, Pipe::MTE1);
     events.order(builder, Pipe::FIX, Pipe::M);
     for (int64_t turn = 0; turn < turns(); ++turn)
       set(Pipe::M, Pipe::MTE1, turn);
@@ -274,6 +288,8 @@ private:
     for (int64_t turn = 0; turn < turns(); ++turn)
       wait(Pipe::M, Pipe::MTE1, turn);
     events.order(builder, Pipe::MTE1, Pipe::MTE2);
+    if (readsProduct())
+      events.order(builder, Pipe::MTE1, Pipe::FIX);
     events.order(builder, Pipe::M, Pipe::FIX);
   }
 

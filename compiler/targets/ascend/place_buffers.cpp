@@ -26,6 +26,7 @@
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/product_copies.h"
 #include "compiler/targets/ascend/remade_values.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 #include "compiler/targets/ascend/twin_copies.h"
@@ -102,6 +103,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
 
   void runOnOperation() override {
     zeroProducts = {};
+    if (!waits)
+      leadProductsThroughUb(getOperation());
     SmallVector<tile::AllocOp> all, allocs;
     getOperation().walk([](tile::ViewOp view) {
       if (view.use_empty() && isResult(npu::storageOf(view)))

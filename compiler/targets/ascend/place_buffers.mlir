@@ -436,3 +436,29 @@ func.func @other_rows_of_a_result(%C: !tile.buffer<32x32xf32, global>) {
   }
   return
 }
+
+// -----
+
+// What one gemm computes and another reads stays with the cube core; what it can't convert goes through UB.
+// CHECK-LABEL: func.func @product_as_operand
+// CHECK: tile.alloc "h" : !tile.buffer<64x64xf16, L1>
+// CHECK: tile.alloc "i" : !tile.buffer<64x64xsi8, L1>
+// CHECK: tile.alloc "t" : !tile.buffer<64x64xsi32, L0C>
+// CHECK: %[[P:.*]] = tile.alloc "product" : !tile.buffer<64x64xsi32, UB>
+// CHECK: tile.copy %{{.*}} : !tile.buffer<64x64xf32, L0C> to %{{.*}} : !tile.buffer<64x64xf16, L1>
+// CHECK: tile.copy %{{.*}} : !tile.buffer<64x64xsi32, L0C> to %[[P]]
+// CHECK: tile.copy %[[P]] : {{.*}} to %{{.*}} : !tile.buffer<64x64xsi8, L1> {ascend.once}
+func.func @product_as_operand() {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %h = tile.alloc "h" : !tile.buffer<64x64xf16, shared>
+    %s = tile.alloc "s" : !tile.buffer<64x64xf32, fragment>
+    %i = tile.alloc "i" : !tile.buffer<64x64xsi8, shared>
+    %t = tile.alloc "t" : !tile.buffer<64x64xsi32, fragment>
+    tile.gemm %h : !tile.buffer<64x64xf16, shared>, %h : !tile.buffer<64x64xf16, shared> into %s : !tile.buffer<64x64xf32, fragment> {clear_accum}
+    tile.copy %s : !tile.buffer<64x64xf32, fragment> to %h : !tile.buffer<64x64xf16, shared>
+    tile.gemm %i : !tile.buffer<64x64xsi8, shared>, %i : !tile.buffer<64x64xsi8, shared> into %t : !tile.buffer<64x64xsi32, fragment> {clear_accum}
+    tile.copy %t : !tile.buffer<64x64xsi32, fragment> to %i : !tile.buffer<64x64xsi8, shared>
+  }
+  return
+}

@@ -166,6 +166,15 @@ std::string InstructionPrinter::transfer(Operation* op) {
         std::string name = store.getAtomicAdd() ? "addL0cToGm" : "copyL0cToGm";
         return call(name + (store.getRelu() ? "<true>" : ""), {parts});
       })
+      .Case<MoveL0cOp>([&](MoveL0cOp move) {
+        std::string parts = slice(move.getTarget(), move.getTargetOffset()) + ", " +
+                            slice(move.getSource(), move.getSourceOffset()) + ", " +
+                            text64(move.getHeight()) + ", " + text64(move.getWidth()) + ", " +
+                            text64(move.getSourceRows()) + ", " + text64(move.getTargetRows());
+        if (move.getScale())
+          parts += ", " + scalar(move.getScale());
+        return call(move.getRelu() ? "copyL0cToL1<true>" : "copyL0cToL1", {parts});
+      })
       .Case<CopyUbOp>([&](CopyUbOp copy) {
         return call("copyUbToUb", {slice(copy.getTarget(), copy.getTargetOffset()),
                                    slice(copy.getSource(), copy.getSourceOffset()),

@@ -135,7 +135,8 @@ static constexpr llvm::StringLiteral kBesideAscendC =
 /// The functions of device/ascend.
 static constexpr llvm::StringLiteral kOfOurHeaders =
     "addL0cToGm addUbToGm afterVector ascend blockBytes broadcastColumns broadcastRows "
-    "ceilDiv combine copyGmToL1 copyGmToUb copyL0cToGm copyL1ToL0A copyL1ToL0ATransposed "
+    "ceilDiv combine copyGmToL1 copyGmToUb copyL0cToGm copyL0cToL1 copyL1ToL0A "
+    "copyL1ToL0ATransposed "
     "copyL1ToL0B copyL1ToL0BTransposed copyUbToGm copyUbToUb cosine errorFunction exclusiveOr "
     "fillL1 fillRepeats fillRow firstIntegral floorDiv fractalBytes fractalRows fromFloat "
     "hyperbolicTangent infinity larger loadFractals loadRows loadTransposedFloats localTensor "
