@@ -9,7 +9,8 @@ namespace tilewright::ascend::model {
 
 Conflicts::Conflicts(const Program& program)
     : values(program.values), period(periods(program)), depths(program.nodes.size()),
-      firstInstance(program.nodes.size()), asked(program.nodes.size()) {
+      firstInstance(program.nodes.size()), kinds(program.nodes.size()),
+      asked(program.nodes.size()) {
   for (const Node& node : program.nodes) {
     if (node.kind == NodeKind::Loop)
       depths[node.id] = static_cast<unsigned>(loopsAround(&node).size());
@@ -67,6 +68,8 @@ template <typename Visit> void Conflicts::forEachRecord(Visit visit) const {
 void Conflicts::addInstances(const Node& statement) {
   firstInstance[statement.id] = static_cast<unsigned>(instances.size());
   asked[statement.id] = loopsAskedBy(statement);
+  for (const Access& access : statement.accesses)
+    kinds[statement.id] |= 1U << (2 * int{access.isGlobal} + int{isOfPhases(access)});
   Instance instance{&statement, loopsAround(&statement), {}};
   instance.phases.resize(instance.loops.size());
   size_t loop = 0;
@@ -241,6 +244,16 @@ bool Conflicts::isOfPhases(const Access& access) const {
 std::vector<Conflicts::AccessPair> Conflicts::pairsOf(const Node& first, const Node& second,
                                                       bool isGlobal, bool byPhases) const {
   std::vector<AccessPair> pairs;
+  // There are as many of these as pairs of statements: most have nothing of the kind.
+  const unsigned ofPhases = 2U << (2 * int{isGlobal}), others = 1U << (2 * int{isGlobal});
+  const unsigned both = kinds[first.id] & kinds[second.id];
+  const unsigned either = kinds[first.id] | kinds[second.id];
+  const bool mayBe = byPhases
+                         ? (both & ofPhases) != 0
+                         : (either & others) != 0 && (kinds[first.id] & (ofPhases | others)) != 0 &&
+                               (kinds[second.id] & (ofPhases | others)) != 0;
+  if (!mayBe)
+    return pairs;
   for (const Access& a : first.accesses)
     for (const Access& b : second.accesses)
       if (a.isGlobal == isGlobal && a.memory == b.memory && (a.isWrite || b.isWrite) &&

@@ -124,6 +124,8 @@ private:
   std::vector<unsigned> depths;
   std::vector<Instance> instances;
   std::vector<unsigned> firstInstance; ///< by statement
+  /// By statement: which accesses it has, bit 2 * isGlobal + isOfPhases.
+  std::vector<uint8_t> kinds;
   std::vector<uint64_t> asked; ///< by statement: bit d is that of the loop around it at depth d
   unsigned numLevels = 1, stride = 0;
   std::vector<BitSet> instancesByLoop;

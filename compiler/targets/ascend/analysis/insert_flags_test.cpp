@@ -377,6 +377,24 @@ TEST(InsertFlags, LongBodies) {
   EXPECT_LT(static_cast<double>(end - start) / CLOCKS_PER_SEC, 10) << "seconds of the CPU";
 }
 
+/// The same without a barrier, in a loop and without one: each pair of statements is a hazard, and no proof is made
+/// of so many (13 seconds for 1500 statements).
+TEST(Check, LongBodiesWithoutFlags) {
+  constexpr int64_t length = 1000;
+  for (const bool isInLoop : {false, true}) {
+    ByHand hand;
+    Node* loop = isInLoop ? hand.loop(nullptr) : nullptr;
+    for (int64_t i = 0; i < length; ++i)
+      hand.statement(loop, Pipe::V, {ByHand::read(0, 64), ByHand::write(0, 64)});
+    const std::clock_t start = std::clock();
+    const Verdict verdict = checkIterations(hand.program, Conflicts(hand.program));
+    const std::clock_t end = std::clock();
+    constexpr size_t pairs = length * (length - 1) / 2;
+    EXPECT_EQ(verdict.hazards.size(), isInLoop ? pairs + length * length : pairs);
+    EXPECT_LT(static_cast<double>(end - start) / CLOCKS_PER_SEC, 3) << "seconds of the CPU";
+  }
+}
+
 /// Loads, sums and stores over eight buffers: nearly each pair of neighbours needs an event, half of them
 /// from one iteration to the next. What is not set costs nothing (this took 14 times as long).
 TEST(InsertFlags, LongBodiesOfFlags) {
