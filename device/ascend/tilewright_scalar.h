@@ -118,6 +118,50 @@ template <> __aicore__ inline float magnitude(float value) {
 __aicore__ inline float withSign(float number, float signOf) {
   return sameBits<float>(sameBits<uint32_t>(number) | (sameBits<uint32_t>(signOf) & 0x80000000));
 }
+__aicore__ inline float copySign(float number, float signOf) {
+  return withSign(magnitude(number), signOf);
+}
+
+/// What is left of a division that is rounded towards zero, exactly, with the sign of `a`.
+__aicore__ inline float floatMod(float a, float b) {
+  constexpr uint32_t one = 0x800000, infinite = 0x7F800000; // as bits
+  uint32_t left = sameBits<uint32_t>(magnitude(a)), by = sameBits<uint32_t>(magnitude(b));
+  if (left >= infinite || by > infinite || by == 0)
+    return notANumber();
+  if (left < by)
+    return a;
+  // Both as integers times a power of two; without a leading bit if they have none.
+  uint32_t power = left >> 23, powerOfBy = by >> 23;
+  left = power == 0 ? left : (left & (one - 1)) | one;
+  by = powerOfBy == 0 ? by : (by & (one - 1)) | one;
+  power = power == 0 ? 1 : power;
+  powerOfBy = powerOfBy == 0 ? 1 : powerOfBy;
+  left %= by;
+  for (; power > powerOfBy; --power) {
+    left *= 2;
+    left = left >= by ? left - by : left;
+  }
+  for (; left != 0 && left < one && power > 1; --power)
+    left *= 2;
+  return withSign(sameBits<float>(left < one ? left : (left & (one - 1)) | (power << 23)), a);
+}
+
+/// How many bits of an integer are set.
+template <class I> __aicore__ inline I countBits(I value) {
+  uint64_t left = static_cast<uint64_t>(value) & ~uint64_t{0} >> (64 - 8 * sizeof(I));
+  int32_t count = 0;
+  for (; left != 0; left &= left - 1)
+    ++count;
+  return static_cast<I>(count);
+}
+/// How many bits of an integer are 0 before the first one that is set; all of them if none is.
+template <class I> __aicore__ inline I leadingZeros(I value) {
+  uint64_t left = static_cast<uint64_t>(value) & ~uint64_t{0} >> (64 - 8 * sizeof(I));
+  int32_t count = 8 * sizeof(I);
+  for (; left != 0; left >>= 1)
+    --count;
+  return static_cast<I>(count);
+}
 __aicore__ inline float squareRoot(float value) {
   return sqrt(value);
 }

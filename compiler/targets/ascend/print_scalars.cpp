@@ -101,6 +101,10 @@ const char* functionName(Operation* op) {
       .Case<math::TruncOp>([](auto) { return "roundToZero"; })
       .Case<math::FloorOp>([](auto) { return "roundDown"; })
       .Case<math::CeilOp>([](auto) { return "roundUp"; })
+      .Case<arith::RemFOp>([](auto) { return "floatMod"; })
+      .Case<math::CopySignOp>([](auto) { return "copySign"; })
+      .Case<math::CtPopOp>([](auto) { return "countBits"; })
+      .Case<math::CountLeadingZerosOp>([](auto) { return "leadingZeros"; })
       .Default([](auto) { return nullptr; });
 }
 
@@ -129,6 +133,8 @@ Expression call(const char* function, Operation* op, const SourceText& text) {
     Expression value = operandOf(operand, text);
     if (isUnsigned)
       value = castTo(unsignedType(operand.get().getType()), value);
+    else if (isa<math::CtPopOp, math::CountLeadingZerosOp>(op)) // of its own bits, not of an int's
+      value = castTo(cppType(operand.get().getType()), value);
     arguments += (arguments.empty() ? "" : ", ") + value.text;
   }
   Expression result{std::string(function) + "(" + arguments + ")"};
