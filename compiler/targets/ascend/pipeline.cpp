@@ -36,6 +36,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   const Automation& automation = session.automation;
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createCheckKernel(*session.chip));
+  passes.push_back(createPlaceLocals());
   if (!automation.flags)
     passes.push_back(createMarkStatements());
   passes.push_back(createPlainUpdates(!automation.flags));
