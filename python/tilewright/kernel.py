@@ -230,7 +230,7 @@ class JITKernel(_runtime.Kernel):
         import json
 
         from tilewright.profiler import Profiler, TensorSupplyType
-        from tilewright.profiling.ascend_time import modelled_time
+        from tilewright.profiling.ascend_time import modelled_times, text_of
 
         if not arguments and (symbols := json.loads(self.entry.manifest)["symbols"]):
             needed = f"{', '.join(symbols)} can be any number; give arguments, as in a call"
@@ -241,12 +241,10 @@ class JITKernel(_runtime.Kernel):
         told = RuntimeError if arguments else (RuntimeError, ValueError)
         try:
             given = arguments or tuple(Profiler(self, TensorSupplyType.Zero).inputs())
-            time = modelled_time(self, *given, time_only=only, timeline=timeline)
+            times = modelled_times(self, *given, time_only=only, timeline=timeline)
         except told as problem:
             return f"no estimate of its time: {problem}\n"
-        return (
-            "no estimate of its time: it didn't run on the host\n" if time is None else time.text()
-        )
+        return text_of(times)
 
     def show_source(self) -> None:
         """Prints `get_kernel_source()`."""

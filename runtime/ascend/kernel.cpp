@@ -167,7 +167,8 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
                   [](int64_t extent) { return extent <= 0 && extent != kNoExtents; }))
     return true;
   if (const std::string reason = refusalOf(extents, spec.coresPerBlock); !reason.empty()) {
-    const std::string& place = spec.launches[0].place;
+    // Which of several launches it is, their common grid doesn't say.
+    const std::string place = spec.launches.size() == 1 ? spec.launches[0].place : "";
     error = (place.empty() ? spec.name + ": " : place + ": error: ") + reason;
     return false;
   }

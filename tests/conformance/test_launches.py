@@ -368,22 +368,6 @@ def test_each_launch_has_all_memory_on_chip():
     assert a.tolist() == [0, 0, 0, 0]
 
 
-def test_ascend_refuses_several_launches():
-    @T.prim_func
-    def kernel(A: T.Tensor((64,), "float32")):
-        with T.Kernel(1):
-            A[0] = 1.0
-        with T.Kernel(1):
-            A[1] = 2.0
-
-    with pytest.raises(
-        tilewright.CompileError,
-        match="unsupported on ascend: several launches in a kernel, of which this is the second",
-    ) as error:
-        tilewright.compile(kernel, target="ascend")
-    assert f"py:{kernel.function.__code__.co_firstlineno + 4}:" in str(error.value)
-
-
 def test_the_source_and_a_cached_kernel(tmp_path, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
 

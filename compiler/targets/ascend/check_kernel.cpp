@@ -64,11 +64,6 @@ public:
           argument.kind == tile::KernelArgument::Tensor ? "' has elements of " : "' is ";
       checkType(argument.element, place, "'" + argument.name + what);
     }
-    const auto launches = llvm::to_vector(kernel.getOps<tile::LaunchOp>());
-    if (launches.size() > 1)
-      refuse(launches[1],
-             "several launches in a kernel, of which this is the second; make a kernel of "
-             "each, or one launch whose parts T.sync_all() sets apart");
     kernel.walk([&](Operation* op) {
       if (auto alloc = dyn_cast<tile::AllocOp>(op))
         checkType(alloc.getType().getElementType(), op->getLoc(),

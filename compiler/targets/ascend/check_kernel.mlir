@@ -103,12 +103,3 @@ func.func @pipes_of_other_cores(%n: index) {
   return
 }
 
-// -----
-func.func @several(%n: index) {
-  tile.launch (%cid) in (%n) npu {
-  }
-  // expected-error@+1 {{unsupported on ascend: several launches in a kernel, of which this is the second; make a kernel of each, or one launch whose parts T.sync_all() sets apart}}
-  tile.launch (%cid) in (%n) npu {
-  }
-  return
-}

@@ -16,6 +16,13 @@ inline constexpr tile::MemorySpace kMemoriesOnChip[] = {
 /// At the end of UB and of L1, which the system keeps.
 inline constexpr int64_t keptBytes = 256;
 
+/// What a tile of global memory takes of a kernel's workspace.
+inline int64_t workspaceBytesOf(tile::BufferType type) {
+  constexpr uint64_t alignment = 512;
+  const auto bits = static_cast<uint64_t>(type.getNumElements()) * type.getElementBits();
+  return static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(bits, 8), alignment));
+}
+
 /// Bytes of the memory that a kernel may use: of UB and L1 without those that are kept.
 inline int64_t capacityOf(const chips::AscendChip& chip, tile::MemorySpace space) {
   switch (space) {

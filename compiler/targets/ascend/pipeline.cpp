@@ -16,6 +16,7 @@
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_kernel.h"
 #include "compiler/targets/ascend/report_calls.h"
+#include "compiler/targets/ascend/separate_launches.h"
 #include "tilewright/kernel_abi.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -129,6 +130,119 @@ bool lowerToInstructions(ModuleOp module, Session& session) {
   return runPasses(module, makePipeline(session), kPrefix, session, expansions);
 }
 
+namespace {
+
+func::FuncOp kernelOf(ModuleOp module) {
+  return *module.getOps<func::FuncOp>().begin();
+}
+
+/// One launch of a kernel: as it was written, and as instructions.
+struct Part {
+  OwningOpRef<ModuleOp> written, lowered;
+
+  func::FuncOp kernel() {
+    return kernelOf(*lowered);
+  }
+};
+
+/// What the caller switched on, and all of it for a kernel that was not written for an NPU: ops run there in the order
+/// of the text.
+Automation automationOf(ModuleOp module, Automation automation) {
+  module->walk([&](tile::LaunchOp launch) {
+    if (launch.getNpu())
+      return;
+    repeatAtomics(launch); // its threads' number is asked for here only
+    automation = {true, true, true, true};
+    launch.walk([](tile::SyncOp sync) { sync.erase(); });
+    launch.setNpu(true);
+    launch.setThreads({});
+    launch->setAttr(kOfGpuAttr, UnitAttr::get(module->getContext()));
+  });
+  if (automation.crossFlags && !automation.split) {
+    automation.crossFlags = false;
+    kernelOf(module).emitWarning("tl.ascend_auto_cross_core_sync has no effect without "
+                                 "tl.ascend_auto_cv_combine");
+  }
+  return automation;
+}
+
+bool lowerPart(Part& part, Session& session) {
+  const Automation chosen = session.automation;
+  part.lowered = part.written->clone();
+  session.automation = automationOf(*part.lowered, chosen);
+  const bool isLowered = lowerToInstructions(*part.lowered, session) && checkGrid(part.kernel());
+  session.automation = chosen;
+  return isLowered;
+}
+
+/// The text of all launches; empty if something has no statement, which was reported.
+std::string printParts(func::FuncOp written, MutableArrayRef<Part> parts, LineStyle style) {
+  std::string text = printHead(written, style);
+  SmallVector<LaunchNeeds> needs;
+  for (Part& part : parts) {
+    func::FuncOp kernel = part.kernel();
+    const std::string functions = printFunctions(kernel, style);
+    if (functions.empty())
+      return functions;
+    text += functions;
+    auto workspace = kernel->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);
+    needs.push_back({launchKindOf(kernel).launchedPerBlock(), workspace ? workspace.getInt() : 0,
+                     kernel->hasAttr(kBlockWorkspaceBytesAttr)});
+  }
+  return parts.size() > 1 ? text + hostOfLaunches(written.getName(), needs) : text;
+}
+
+/// What tells of the kernel; false if it can't be printed.
+bool addTexts(func::FuncOp written, MutableArrayRef<Part> parts, Session& session,
+              std::string& source) {
+  std::string memory, waits;
+  for (Part& part : parts) {
+    memory += memoryMapText(part.kernel(), *session.chip);
+    waits += insertedWaitsText(part.kernel(), kernelOf(*part.written));
+  }
+  session.stages.emplace_back("memory", memory);
+  session.stages.emplace_back("memory.svg", memoryMapSvg(parts.front().kernel(), *session.chip));
+  session.stages.emplace_back("waits", waits);
+  const PhaseTimer timer(session, "print");
+  source = printParts(written, parts, LineStyle::Directives);
+  if (source.empty())
+    return false;
+  session.stages.emplace_back(
+      "ascendc", session.lineDirectives ? source : printParts(written, parts, LineStyle::Comments));
+  return true;
+}
+
+std::string manifestOf(func::FuncOp written, MutableArrayRef<Part> parts, const Session& session) {
+  int64_t workspace = 0;
+  for (Part& part : parts)
+    if (auto bytes = part.kernel()->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr))
+      workspace = std::max(workspace, bytes.getInt());
+  // Of several launches the grid counts cores.
+  const int64_t cores =
+      parts.size() > 1 ? 1 : launchKindOf(parts.front().kernel()).launchedPerBlock();
+  return tile::makeManifest(written, "ascend", session.chip->name, 0, workspace, cores);
+}
+
+bool build(const std::string& source, MutableArrayRef<Part> parts, Session& session) {
+  const PhaseTimer timer(session, "build");
+  std::optional<std::vector<char>> library = buildLibrary(source, session);
+  if (library) {
+    session.library = std::move(*library);
+  } else if (!session.isCancelled() && !session.isOfMachine) {
+    // What doesn't compile is most likely the user's own.
+    func::FuncOp first = parts.front().kernel();
+    const bool isReported = llvm::any_of(
+        parts, [&](Part& part) { return reportCalls(part.kernel(), session.problem); });
+    if (!isReported && first->hasAttr(kSourcesAttr))
+      emitError(placeOfSource(first, session.problem)) << session.problem;
+    if (isReported || first->hasAttr(kSourcesAttr))
+      session.problem.clear();
+  }
+  return library.has_value();
+}
+
+} // namespace
+
 bool compileModule(ModuleOp original, Session& session) {
   if (session.keepStages)
     session.stages.emplace_back("tile", stageText(original));
@@ -138,64 +252,17 @@ bool compileModule(ModuleOp original, Session& session) {
     bindAddresses(*bound);
     original = *bound;
   }
-  OwningOpRef<ModuleOp> module = original.clone();
-  module->walk([&](tile::LaunchOp launch) {
-    if (launch.getNpu())
-      return;
-    repeatAtomics(launch); // its threads' number is asked for here only
-    // In a kernel that was not written for an NPU, ops run in the order of the text.
-    session.automation = {true, true, true, true};
-    launch.walk([](tile::SyncOp sync) { sync.erase(); });
-    launch.setNpu(true);
-    launch.setThreads({});
-    launch->setAttr(kOfGpuAttr, UnitAttr::get(module->getContext()));
-  });
-  Automation& automation = session.automation;
-  if (automation.crossFlags && !automation.split) {
-    automation.crossFlags = false;
-    (*module->getOps<func::FuncOp>().begin())
-        .emitWarning("tl.ascend_auto_cross_core_sync has no effect without "
-                     "tl.ascend_auto_cv_combine");
-  }
-  if (!lowerToInstructions(*module, session))
-    return false;
-  func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
-  if (!checkGrid(kernel))
-    return false;
-  session.stages.emplace_back("memory", memoryMapText(kernel, *session.chip));
-  session.stages.emplace_back("memory.svg", memoryMapSvg(kernel, *session.chip));
-  session.stages.emplace_back("waits",
-                              insertedWaitsText(kernel, *original.getOps<func::FuncOp>().begin()));
-  std::string source;
-  {
-    const PhaseTimer timer(session, "print");
-    source = printKernel(kernel, LineStyle::Directives);
-    if (source.empty())
+  std::vector<Part> parts;
+  for (OwningOpRef<ModuleOp>& written : separateLaunches(original))
+    parts.push_back({std::move(written), {}});
+  for (Part& part : parts)
+    if (!lowerPart(part, session))
       return false;
-    session.stages.emplace_back(
-        "ascendc", session.lineDirectives ? source : printKernel(kernel, LineStyle::Comments));
-  }
-  const LaunchKind kind = launchKindOf(kernel);
-  auto workspace = kernel->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);
-  func::FuncOp described = *original.getOps<func::FuncOp>().begin();
-  session.manifest =
-      tile::makeManifest(described, "ascend", session.chip->name, 0,
-                         workspace ? workspace.getInt() : 0, kind.launchedPerBlock());
-  if (!session.buildLibrary)
-    return true;
-  const PhaseTimer timer(session, "build");
-  std::optional<std::vector<char>> library = buildLibrary(source, session);
-  if (library) {
-    session.library = std::move(*library);
-  } else if (!session.isCancelled() && !session.isOfMachine) {
-    // What doesn't compile is most likely the user's own.
-    const bool isReported = reportCalls(kernel, session.problem);
-    if (!isReported && kernel->hasAttr(kSourcesAttr))
-      emitError(placeOfSource(kernel, session.problem)) << session.problem;
-    if (isReported || kernel->hasAttr(kSourcesAttr))
-      session.problem.clear();
-  }
-  return library.has_value();
+  std::string source;
+  if (!addTexts(kernelOf(original), parts, session, source))
+    return false;
+  session.manifest = manifestOf(kernelOf(original), parts, session);
+  return !session.buildLibrary || build(source, parts, session);
 }
 
 } // namespace tilewright::ascend

@@ -28,9 +28,6 @@ using model::Buffer;
 using model::Packing;
 using tile::MemorySpace;
 
-/// Transfers to global memory are fastest from such addresses on.
-constexpr uint64_t workspaceAlignment = 512;
-
 int64_t alignmentOf(MemorySpace space) {
   constexpr int64_t fractal = 512;
   return space == MemorySpace::UB || space == MemorySpace::L1 ? npu::kBlockBytes : fractal;
@@ -69,15 +66,16 @@ struct PlanMemory : KernelPass<PlanMemory> {
 
   void planWorkspaces() {
     Builder builder(&getContext());
-    int64_t ofLaunch = 0, ofBlock = 0;
+    // Behind what several launches share, whose places are known.
+    auto shared = getOperation()->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);
+    int64_t ofLaunch = shared ? shared.getInt() : 0, ofBlock = 0;
     getOperation().walk([&](tile::AllocOp alloc) {
       const tile::BufferType type = alloc.getType();
-      if (type.getSpace() != MemorySpace::Global)
+      if (type.getSpace() != MemorySpace::Global || alloc.getAddress())
         return;
       int64_t& end = alloc->hasAttr(kPerBlockAttr) ? ofBlock : ofLaunch;
       alloc.setAddressAttr(builder.getI64IntegerAttr(end));
-      const auto bits = static_cast<uint64_t>(type.getNumElements()) * type.getElementBits();
-      end += static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(bits, 8), workspaceAlignment));
+      end += workspaceBytesOf(type);
     });
     if (ofLaunch > 0)
       getOperation()->setAttr(kWorkspaceBytesAttr, builder.getI64IntegerAttr(ofLaunch));

@@ -149,7 +149,8 @@ bool BodyPrinter::printGrid(Block& block) {
   for (Operation& op : block) {
     auto launch = dyn_cast<tile::LaunchOp>(op);
     if (!launch) {
-      if (!isa<func::ReturnOp>(op) && !print(&op))
+      // What launches share in global memory is the device function's.
+      if (!isa<func::ReturnOp, tile::AllocOp>(op) && !print(&op))
         return false;
       continue;
     }

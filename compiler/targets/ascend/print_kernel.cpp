@@ -32,8 +32,8 @@ public:
       : kernel(kernel), style(style), arguments(tile::kernelArguments(kernel)),
         kind(launchKindOf(kernel)), name(kernel.getName().str()) {}
 
-  std::string run() {
-    std::string text = head();
+  std::string functions() {
+    std::string text;
     for (auto part : {&KernelPrinter::deviceFunction, &KernelPrinter::gridFunction,
                       &KernelPrinter::workspaceFunction, &KernelPrinter::launchFunction}) {
       std::optional<std::string> function = (this->*part)();
@@ -45,7 +45,6 @@ public:
     return text;
   }
 
-private:
   std::string head() {
     const Place place = placeOf(kernel.getLoc());
     const std::string origin = place.isKnown() && style == LineStyle::Comments
@@ -58,6 +57,7 @@ private:
            ownSources();
   }
 
+private:
   /// What T.import_source gave.
   std::string ownSources() {
     auto sources = kernel->getAttrOfType<ArrayAttr>(kSourcesAttr);
@@ -212,8 +212,17 @@ std::string nameOfSource(size_t number) {
   return number == 0 ? "T.import_source" : "T.import_source (" + std::to_string(number + 1) + ")";
 }
 
+std::string printHead(func::FuncOp kernel, LineStyle style) {
+  return KernelPrinter(kernel, style).head();
+}
+
+std::string printFunctions(func::FuncOp kernel, LineStyle style) {
+  return KernelPrinter(kernel, style).functions();
+}
+
 std::string printKernel(func::FuncOp kernel, LineStyle style) {
-  return KernelPrinter(kernel, style).run();
+  const std::string functions = printFunctions(kernel, style);
+  return functions.empty() ? functions : printHead(kernel, style) + functions;
 }
 
 } // namespace tilewright::ascend

@@ -15,6 +15,10 @@ namespace tilewright::ascend {
 /// text is empty then.
 std::string printKernel(mlir::func::FuncOp kernel, LineStyle style);
 
+/// The two parts of that: what stands before all functions, and the functions.
+std::string printHead(mlir::func::FuncOp kernel, LineStyle style);
+std::string printFunctions(mlir::func::FuncOp kernel, LineStyle style);
+
 /// The file that a compiler takes a text of T.import_source for: "T.import_source", "T.import_source (2)", ...
 std::string nameOfSource(size_t number);
 

@@ -166,18 +166,25 @@ def recorded_times(*words: str) -> Iterator[list[AscendTime]]:
         times += [AscendTime.from_json(path.read_text()) for path in written]
 
 
-def modelled_time(
+def modelled_time(kernel: JITKernel, *arguments: Any, **choices: Any) -> AscendTime | None:
+    """The modelled time of one call: of its last launch; None where the kernel doesn't run on our
+    host. `choices` are those of `modelled_times`."""
+    times = modelled_times(kernel, *arguments, **choices)
+    return times[-1] if times else None
+
+
+def modelled_times(
     kernel: JITKernel,
     *arguments: Any,
     chip: str | None = None,
     time_only: bool = False,
     timeline: str | None = None,
-) -> AscendTime | None:
-    """The modelled time of one call, on the chip that the kernel was compiled for unless another is
-    named; None where the kernel doesn't run on our host. `time_only`: no
+) -> list[AscendTime]:
+    """The modelled times of the launches of one call, on the chip that the kernel was compiled for
+    unless another is named; none where the kernel doesn't run on our host. `time_only`: no
     effects and no checks, which is fast, but only for kernels that don't branch on data in memory.
     `timeline` names a file for the page that shows every instruction or, if it ends in `.svg`, for
-    a picture of the cores that end last."""
+    a picture of the cores that end last; of several launches of the last one."""
     chip = chip or json.loads(kernel.entry.manifest)["cpu"]
     words = [f"chip={chip}", *(["time-only"] if time_only else [])]
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
@@ -195,7 +202,18 @@ def modelled_time(
 
                 text = timeline_picture(json.loads(text))
             Path(timeline).write_text(text, encoding="utf-8")
-    return times[-1] if times else None
+    return times
+
+
+def text_of(times: list[AscendTime]) -> str:
+    """Of the launches of one call."""
+    if len(times) == 1:
+        return times[0].text()
+    if not times:
+        return "no estimate of its time: it didn't run on the host\n"
+    total = sum(time.task for time in times)
+    parts = [f"{time.kernel}: {time.text()}" for time in times]
+    return "".join([f"estimated time of {len(times)} launches: {total:.2f} us\n", *parts])
 
 
 def calls_of(times: list[AscendTime], order: Sequence[Row]) -> list[Row | None]:
