@@ -36,7 +36,12 @@ def test_loop_that_is_left_early() -> None:
             T.copy(total, S)
 
     kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
-    assert "PipeBarrier<PIPE_ALL>" not in kernel.get_kernel_source()
+    text = kernel.get_kernel_source()
+    assert "PipeBarrier<PIPE_ALL>" not in text
+    # As it was written, with the flag for which the next iteration would have waited.
+    assert text.count("break;") == 1 and "exit_state" not in text
+    leaves = text.split("if (x_value < 0.0f) {")[1].split("}")[0]
+    assert leaves.count("SetFlag<HardEvent::") == 1 and "break;" in leaves
     a = np.abs(random.standard_normal((8, 64))).astype(np.float32)
     a[5, 0] = -1.0
     made = np.asarray(kernel(a))
@@ -78,6 +83,8 @@ def test_mixed_kernel_that_is_left_early(stop: int) -> None:
             T.copy(total, C)
 
     kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    cube = kernel.get_kernel_source().split("if ASCEND_IS_AIV {")[0]
+    assert "exit_state" not in cube and "break;" in cube
     a = random.integers(-3, 4, (4, 32, 32)).astype(np.float16)
     b = random.integers(-3, 4, (32, 32)).astype(np.float16)
     made, same = np.zeros((32, 32), np.float32), np.zeros((32, 32), np.float32)
@@ -103,6 +110,8 @@ def test_while_that_is_left_early() -> None:
             T.copy(x, S)
 
     kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    assert "exit_state" not in kernel.get_kernel_source()
+    assert "goes_on" not in kernel.get_kernel_source()
     a = np.abs(random.standard_normal((8, 64))).astype(np.float32)
     a[6, 0] = -1.0
     np.testing.assert_array_equal(np.asarray(kernel(a)), a[6])

@@ -243,7 +243,8 @@ class Subject:
     @cached_property
     def statements(self) -> dict[int, list[int]]:
         """The lines of the file that each number became."""
-        split = optimizer(self.instructions, "--ascend-split-cube-vector")
+        passes = ("--ascend-split-cube-vector", "--ascend-plain-exits")
+        split = optimizer(self.instructions, *passes)
         assert split.returncode == 0, split.stderr
         numbers = numbers_in(split.stdout)
         first = self.lines_before + 1

@@ -31,6 +31,9 @@ inline constexpr char kOneVectorAttr[] = "ascend.one_vector";
 inline constexpr char kCoresAlikeAttr[] = "ascend.cores_alike";
 /// On an allocation: the compiler's own, for the instructions of one statement.
 inline constexpr char kTemporaryAttr[] = "ascend.temporary";
+/// On an allocation: a variable by which StructureExits says how a loop goes on; the first of a loop has this name.
+inline constexpr char kExitStateAttr[] = "ascend.exit_state";
+inline constexpr char kExitStateName[] = "exit_state";
 /// On a kernel: texts of Ascend C that stand before it, from T.import_source.
 inline constexpr char kSourcesAttr[] = "ascend.sources";
 /// Where each of them was given.
@@ -87,6 +90,7 @@ std::unique_ptr<mlir::Pass> createCheckHazards(WithinCores withinCores, bool bet
                                                bool split);
 /// `combine`: what stands outside of scopes is split too; else it is refused where one kind of core lacks it.
 std::unique_ptr<mlir::Pass> createSplitCubeVector(bool combine);
+std::unique_ptr<mlir::Pass> createPlainExits();
 
 /// Makes all passes of this folder known to tilewright-opt.
 void registerPasses(mlir::DialectRegistry& registry);

@@ -43,6 +43,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createShareVectorWork);
   mlir::registerPass([] { return createCheckHazards(WithinCores::All, true, true); });
   mlir::registerPass([] { return createSplitCubeVector(true); });
+  mlir::registerPass(createPlainExits);
 }
 
 } // namespace tilewright::ascend

@@ -58,7 +58,7 @@ bool hasBreak(Block& block) {
 /// The exits of one loop.
 class LoopRewriter {
 public:
-  explicit LoopRewriter(Operation* loop) : loop(loop), state(makeVariable("exit_state")) {
+  explicit LoopRewriter(Operation* loop) : loop(loop), state(makeVariable(kExitStateName)) {
     OpBuilder before(loop);
     set(GoOn, before);
   }
@@ -80,13 +80,17 @@ private:
   Value makeVariable(const char* name) {
     OpBuilder before(loop);
     const auto number = IntegerType::get(loop->getContext(), 32, IntegerType::Signed);
-    return tile::AllocOp::create(before, loop->getLoc(),
-                                 BufferType::get({}, number, MemorySpace::Var),
-                                 before.getStringAttr(name), IntegerAttr());
+    auto alloc =
+        tile::AllocOp::create(before, loop->getLoc(), BufferType::get({}, number, MemorySpace::Var),
+                              before.getStringAttr(name), IntegerAttr());
+    alloc->setAttr(kExitStateAttr, before.getUnitAttr());
+    return alloc;
   }
 
   void set(Exit value, OpBuilder& at) {
-    const Location place = loop->getLoc();
+    set(value, at, loop->getLoc());
+  }
+  void set(Exit value, OpBuilder& at, Location place) {
     Value number = arith::ConstantOp::create(at, place, at.getI32IntegerAttr(value));
     tile::StoreOp::create(at, place, number, state, ValueRange(), /*in_bounds=*/false);
   }
@@ -116,7 +120,7 @@ private:
         continue;
       if (isa<tile::BreakOp, tile::ContinueOp>(op)) {
         OpBuilder at(&op);
-        set(isa<tile::BreakOp>(op) ? Left : NextIteration, at);
+        set(isa<tile::BreakOp>(op) ? Left : NextIteration, at, op.getLoc());
         dropFrom(block, &op);
         return;
       }

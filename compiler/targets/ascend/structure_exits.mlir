@@ -3,7 +3,7 @@
 
 // What follows the break runs while nothing has left the loop; so do the iterations.
 // CHECK-LABEL: func.func @left
-// CHECK: %[[STATE:.*]] = tile.alloc "exit_state" : !tile.buffer<si32, var>
+// CHECK: %[[STATE:.*]] = tile.alloc "exit_state" {ascend.exit_state} : !tile.buffer<si32, var>
 // CHECK: tile.store %{{.*}}, %[[STATE]][]
 // CHECK: tile.for
 // CHECK: %[[NOW:.*]] = tile.load %[[STATE]][]
