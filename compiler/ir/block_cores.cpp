@@ -210,8 +210,12 @@ Doer doerOf(Operation* op) {
     return Doer::EachVector;
   if (touched.ofVectors)
     return touched.writesCube ? Doer::FirstVector : Doer::EachVector;
+  return asksVectorTiles(op) ? Doer::FirstVector : Doer::Cube;
+}
+
+bool asksVectorTiles(Operation* op) {
   Origins ofVectors(Origins::VectorTiles);
-  return ofVectors.reachesWay(op) || reachesNumbers(ofVectors, op) ? Doer::FirstVector : Doer::Cube;
+  return ofVectors.reachesWay(op) || reachesNumbers(ofVectors, op);
 }
 
 bool differsByVid(Value number) {

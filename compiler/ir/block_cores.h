@@ -38,6 +38,8 @@ bool differsByVid(mlir::Value number);
 bool runsByVid(mlir::Operation* op);
 /// Whether vid says if an operation runs, or which numbers it has: parts of tiles, say.
 bool asksVid(mlir::Operation* op);
+/// Whether vector cores alone know if an operation runs, or which numbers it has: elements of their own tiles say so.
+bool asksVectorTiles(mlir::Operation* op);
 /// Whether what an operation writes to its tile may be something else on the second vector core, for another reason
 /// than what it reads of the tile itself.
 bool makesApart(mlir::Operation* op, mlir::Value tile);

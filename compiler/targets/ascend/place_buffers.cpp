@@ -319,6 +319,9 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     if (auto copy = dyn_cast<tile::CopyOp>(op)) {
       uses.meetsL0 |= isL0(copy.getSource()) || isL0(copy.getTarget());
       uses.isTarget |= isOfTile(copy.getTarget());
+      // Rows by numbers that only vector cores know: they bring them, and all of the tile from there.
+      uses.isVector |= isOfTile(copy.getTarget()) && copy.getSource().getType().isGlobal() &&
+                       !op->getParentOfType<ScopeOp>() && npu::asksVectorTiles(op);
       uses.isSource |= isOfTile(copy.getSource()) && !isL0(copy.getTarget()) &&
                        !copy.getTarget().getType().isGlobal();
     } else if (auto add = dyn_cast<tile::AtomicTileOp>(op); add && isOfTile(add.getSource())) {
