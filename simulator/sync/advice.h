@@ -59,11 +59,12 @@ public:
   const char* oneStore(bool isCube) const {
     if (isPython)
       return isCube ? "store it in one block only (`if cid == 0:`), let each block store a part of "
-                      "its own, by cid"
+                      "its own, by cid, put T.sync_all() between turns of a loop that store it"
                     : "store it on one core only (`if vid == 0:` in a block, `if cid == 0:` of "
-                      "several), let each core store a part of its own, by vid or cid";
+                      "several), let each core store a part of its own, by vid or cid, put "
+                      "T.sync_all() between turns of a loop that store it";
     return "store it on one core only (`if (GetBlockIdx() == 0)`), let each core store a part of "
-           "its own";
+           "its own, put SyncAll between turns of a loop that store it";
   }
   const char* atomicAdd() const {
     return isPython ? "T.tile.atomic_add" : "SetAtomicAdd";

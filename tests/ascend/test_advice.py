@@ -236,7 +236,10 @@ def test_between_cores() -> None:
 
 def test_one_store_of_several_cores() -> None:
     """No flag orders what all of them do at once."""
-    one = "let each core store a part of its own, by vid or cid, or use T.tile.atomic_add"
+    one = (
+        "let each core store a part of its own, by vid or cid, put T.sync_all() between turns of "
+        "a loop that store it, or use T.tile.atomic_add"
+    )
     _, of_blocks = told("between_blocks")
     compiler, of_pair = told("both_vector_cores")
     for host in (of_blocks, of_pair):
