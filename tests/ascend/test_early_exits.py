@@ -328,3 +328,50 @@ def test_flags_between_cores_of_a_loop_that_is_left_early(stop: int) -> None:
     kernel(a, result, stop)
     wide = a.astype(np.float32)
     np.testing.assert_array_equal(result, min(stop + 1, 3) * (wide @ wide))
+
+
+@pytest.mark.filterwarnings("error")
+def test_attention_of_a_window() -> None:
+    """Blocks behind the query end the loop, those before the window are skipped: on both kinds of
+    core, by the block's number."""
+    length, dim, rows, window = 128, 32, 32, 40
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        Q: T.Tensor((length, dim), "float16"),
+        K: T.Tensor((length, dim), "float16"),
+        V: T.Tensor((length, dim), "float16"),
+        R: T.Tensor((length, dim), "float32"),
+    ):
+        with T.Kernel(length // rows, is_npu=True) as (cid, _vid):
+            q = T.alloc_shared((rows, dim), "float16")
+            k = T.alloc_shared((rows, dim), "float16")
+            v = T.alloc_shared((rows, dim), "float16")
+            s = T.alloc_fragment((rows, rows), "float32")
+            p = T.alloc_shared((rows, rows), "float16")
+            o = T.alloc_fragment((rows, dim), "float32")
+            T.copy(Q[cid * rows, 0], q)
+            T.clear(o)
+            for j in T.serial(length // rows):
+                if j > cid:
+                    break
+                if (j + 1) * rows - 1 < cid * rows - window:
+                    continue
+                T.copy(K[j * rows, 0], k)
+                T.copy(V[j * rows, 0], v)
+                T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+                for a, b in T.Parallel(rows, rows):
+                    apart = (cid - j) * rows + a - b
+                    p[a, b] = T.if_then_else(T.And(apart >= 0, apart <= window), s[a, b], 0.0)
+                T.gemm(p, v, o)
+            T.copy(o, R[cid * rows, 0])
+
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    q, k, v = (random.uniform(-0.5, 0.5, (length, dim)).astype(np.float16) for _ in range(3))
+    apart = np.arange(length)[:, None] - np.arange(length)
+    weights = q.astype(np.float64) @ k.astype(np.float64).T * ((apart >= 0) & (apart <= window))
+    wanted = weights @ v.astype(np.float64)
+    np.testing.assert_allclose(kernel(q, k, v), wanted, rtol=1e-2, atol=5e-3)
+    same = np.zeros((length, dim), np.float32)
+    interpret(main, q, k, v, same)
+    np.testing.assert_allclose(same, wanted, rtol=1e-2, atol=5e-3)

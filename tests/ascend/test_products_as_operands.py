@@ -189,6 +189,55 @@ for length, stages in ((128, 0), (128, 2), (100, 2)):
     )
 
 
+def state_of_chunks(length: int, dim: int, rows: int) -> Any:
+    """Causal linear attention: the sums of the chunks before are an operand, and go on growing."""
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((length, dim), "float16"),
+        K: T.Tensor((length, dim), "float16"),
+        V: T.Tensor((length, dim), "float16"),
+        R: T.Tensor((length, dim), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            q = T.alloc_shared((rows, dim), "float16")
+            k = T.alloc_shared((rows, dim), "float16")
+            v = T.alloc_shared((rows, dim), "float16")
+            state = T.alloc_fragment((dim, dim), "float32")
+            state16 = T.alloc_shared((dim, dim), "float16")
+            own = T.alloc_fragment((rows, rows), "float32")
+            own16 = T.alloc_shared((rows, rows), "float16")
+            o = T.alloc_fragment((rows, dim), "float32")
+            T.clear(state)
+            for i in T.serial(length // rows):
+                T.copy(Q[i * rows, 0], q)
+                T.copy(K[i * rows, 0], k)
+                T.copy(V[i * rows, 0], v)
+                T.copy(state, state16)
+                T.gemm(q, state16, o, clear_accum=True)
+                T.gemm(q, k, own, transpose_B=True, clear_accum=True)
+                for x, y in T.Parallel(rows, rows):
+                    own16[x, y] = T.if_then_else(x >= y, own[x, y], 0.0)
+                T.gemm(own16, v, o)
+                T.copy(o, R[i * rows, 0])
+                T.gemm(k, v, state, transpose_A=True)
+
+    return main
+
+
+for length, rows in ((96, 32), (80, 16)):
+    q, k, v = (numbers((length, 32), "float16") / np.float16(2) for _ in range(3))
+    GROUP.add(
+        f"chunks {length} {rows}",
+        state_of_chunks(length, 32, rows),
+        [q, k, v, np.zeros((length, 32), np.float32)],
+        {3: exact(np.tril(exact(q, k.T)), v)},
+        configs=AUTOMATIC,
+        rtol=1e-2,
+        atol=5e-2,
+    )
+
+
 def integers(turn: bool) -> Any:
     """int32 sums as int8, which keeps their low bits, and turned: vector cores do it."""
 
