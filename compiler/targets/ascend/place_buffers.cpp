@@ -23,6 +23,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/joined_products.h"
+#include "compiler/targets/ascend/l1_columns.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
@@ -123,6 +124,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       if (failed(checkRows(view)))
         signalPassFailure();
     });
+    getOperation().walk(warnOfColumns);
   }
 
   /// A tile in L0C that a gemm computes and whose elements are used, or that is seen as other rows: only
@@ -234,6 +236,17 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       PipeBarrierOp::create(builder, Pipe::All);
   }
 
+  static void warnOfColumns(tile::CopyOp copy) {
+    const BufferRegion target = copy.getTargetRegion();
+    if (target.type().getSpace() != MemorySpace::L1)
+      return;
+    if (const int64_t more = columnsOverwritten(copy))
+      copy.emitWarning() << "this copy of " << target.staticExtents().back()
+                         << " columns writes 0 to the next " << more
+                         << " of its tile in L1, too, whose columns come in groups of "
+                         << npu::blockElements(target.type()) << "; copy whole groups";
+  }
+
   /// Where rows in UB are padded, a view must keep them; in fractals any.
   static LogicalResult checkRows(tile::ViewOp view) {
     const BufferType from = view.getSource().getType(), to = view.getType();
@@ -293,6 +306,12 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation* op) {
       if (users.contains(op))
         addUse(uses, op, alloc);
+    });
+    // Vector cores write no more columns than those of a copy.
+    uses.isVector |= !waits && uses.isOperand && llvm::any_of(users, [&](Operation* op) {
+      auto copy = dyn_cast<tile::CopyOp>(op);
+      return copy && npu::storageOf(copy.getTarget()) == alloc.getResult() &&
+             columnsOverwritten(copy) > 0;
     });
     return uses;
   }
