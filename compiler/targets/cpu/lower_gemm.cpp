@@ -122,10 +122,23 @@ private:
       SmallVector<int64_t> widths(width / lanes, lanes);
       if (width % lanes)
         widths.push_back(width % lanes);
-      forTiles(count, shape.rows, /*evenly=*/true, [&](Value row, int64_t height) {
+      const int64_t whole = count - rowsByFewer(count);
+      forTiles(whole, shape.rows, /*evenly=*/true, [&](Value row, int64_t height) {
         microKernel(math.add(first, row), height, column, widths);
       });
+      forTiles(count - whole, shape.rows - 1, /*evenly=*/false, [&](Value row, int64_t height) {
+        Value behind = math.add(first, math.constant(whole));
+        microKernel(math.add(behind, row), height, column, widths);
+      });
     });
+  }
+
+  /// How many of `count` rows go by one less than others at once, so that none are left, where a few rows alone would
+  /// leave the multipliers waiting for the sums. Not of a packed b, which was measured to lose 3 % by it.
+  int64_t rowsByFewer(int64_t count) const {
+    const int64_t rest = count % shape.rows, fewer = shape.rows - 1;
+    const int64_t byFewer = rest ? (shape.rows - rest) * fewer : 0;
+    return gemmMixesRows(machine) && !isPacked && byFewer <= count ? byFewer : 0;
   }
 
   Type vectorType(int64_t width) const {

@@ -310,3 +310,38 @@ func.func @four_vectors() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// On AVX2 64 rows are 54 by 6 and 10 by 5: 4 rows alone would leave the multipliers waiting. 8 rows are no such sum.
+// AVX2-LABEL: func.func @mixed
+// AVX2: scf.for %{{.*}} = %c0{{.*}} to %c54{{.*}} step %c6
+// AVX2: %{{.*}}:12 = scf.for
+// AVX2: scf.for %[[ROW:.*]] = %c0{{.*}} to %c10{{.*}} step %c5
+// AVX2: arith.addi %[[ROW]], %c54
+// AVX2: %{{.*}}:10 = scf.for
+// AVX2-NOT: :8 = scf.for
+// AVX2: tile.alloc : !tile.buffer<8x16xf32, shared>
+// AVX2: %{{.*}}:8 = scf.for
+// AVX2: %{{.*}}:8 = scf.for
+// CHECK-LABEL: func.func @mixed
+// CHECK: %{{.*}}:12 = scf.for
+// CHECK: %{{.*}}:8 = scf.for
+// ZEN-LABEL: func.func @mixed
+// ZEN: %{{.*}}:12 = scf.for
+// ZEN: %{{.*}}:8 = scf.for
+func.func @mixed() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<64x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x16xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x16xf32, fragment>
+    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x16xf32, shared>
+      into %C : !tile.buffer<64x16xf32, fragment>
+    %D = tile.alloc : !tile.buffer<8x16xf32, shared>
+    %E = tile.alloc : !tile.buffer<8x16xf32, fragment>
+    tile.gemm %D : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x16xf32, shared>
+      into %E : !tile.buffer<8x16xf32, fragment>
+  }
+  return
+}

@@ -135,6 +135,11 @@ bool gemmIsWide(const Machine& machine, int64_t vectors) {
   return machine.hasTwoWideMultipliers && vectors >= 16;
 }
 
+bool gemmMixesRows(const Machine& machine) {
+  // 8 sums, of 4 rows, just about hide a product's latency; 10 do.
+  return machine.isX86 && machine.vectorRegisters < 32;
+}
+
 int64_t gemmStraightVectors(const Machine& machine) {
   return machine.hasTwoWideMultipliers ? 4 : gemmVectors(machine);
 }

@@ -48,6 +48,8 @@ int64_t gemmVectors(const Machine& machine);
 
 /// Whether it holds 8 rows of 3 vectors instead, of a packed b with so many vectors in a row.
 bool gemmIsWide(const Machine& machine, int64_t vectors);
+/// Whether a gemm takes some rows by one less at once, so that none are left, of a b read straight on.
+bool gemmMixesRows(const Machine& machine);
 /// How many vectors a row of b has at most that is read straight on as it lies.
 int64_t gemmStraightVectors(const Machine& machine);
 /// How many vectors of a row of b lie side by side in a panel of it, where a row has so many of them; `group` rows are
