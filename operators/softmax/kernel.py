@@ -52,6 +52,7 @@ def softmax_of_bfloat16(rows: int, columns: int):
     def softmax_kernel(X: T.Tensor((rows, columns), dtype), Y: T.Tensor((rows, columns), dtype)):
         with T.Kernel(rows, threads=128) as row:
             x = T.alloc_fragment((1, columns), "float32")
+            power = T.alloc_fragment((1, columns), "float32")
             largest = T.alloc_fragment((1,), "float32")
             scale = T.alloc_fragment((1,), "float32")
             total = T.alloc_fragment((1,), "float32")
@@ -61,11 +62,11 @@ def softmax_of_bfloat16(rows: int, columns: int):
                 scale[i] = T.if_then_else(T.abs(largest[i]) < LARGE, LOG2_E, LOG2_E / 4)
                 largest[i] *= scale[i]
             for i, j in T.Parallel(1, columns):
-                x[i, j] = T.exp2(x[i, j] * scale[i] - largest[i])
-            T.reduce_sum(x, total, dim=1)
+                power[i, j] = T.exp2(x[i, j] * scale[i] - largest[i])
+            T.reduce_sum(power, total, dim=1)
             for i in T.Parallel(1):
                 total[i] = 1.0 / total[i]
             for i, j in T.Parallel(1, columns):
-                Y[row + i, j] = x[i, j] * total[i]
+                Y[row + i, j] = power[i, j] * total[i]
 
     return softmax_kernel

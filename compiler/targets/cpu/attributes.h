@@ -46,6 +46,10 @@ inline constexpr llvm::StringLiteral kInPlaceAttr = "cpu.in_place";
 /// On a tile.load or tile.store of a fragment: in each group of so many elements of a row (i64) the even ones lie before
 /// the odd ones (fuse_reductions.cpp; who takes that: isApart in vector_nest.h).
 inline constexpr llvm::StringLiteral kApartAttr = "cpu.apart";
+/// On an arith.truncf to bfloat16: a NaN has nothing in the lower 16 bits of its float32 (mark_roundings.cpp).
+inline constexpr llvm::StringLiteral kShortNansAttr = "cpu.short_nans";
+/// On such a one: only the first bits of the number are right.
+inline constexpr llvm::StringLiteral kRoughAttr = "cpu.rough";
 /// On a loop over strips of a row: what all of it costs, in arithmetic operations (i64; fetch_next_block.cpp).
 inline constexpr llvm::StringLiteral kStripCostAttr = "cpu.strip_cost";
 /// On a loop before a tile.gemm: each turn stores rows of b, which the gemm may take from registers (feed_gemm.h).

@@ -61,8 +61,6 @@ constexpr double steppedStart = 1.00000005;
 constexpr int steps = 32;
 /// A sum with this has units of 1 / steps: its low bits are the step.
 constexpr float steppedMagic = 1.5f * float((1 << 23) / steps);
-/// What they have right, with all roundings.
-constexpr unsigned shortBits = 13;
 /// Where the other factor, 2^(n - 1), is 0, and where the product is infinity.
 constexpr float fastLeast = -126.0f, fastMost = 128.0f;
 /// n + 126 is the exponent of 2^(n - 1).
@@ -320,7 +318,7 @@ struct ExpandExponentials : MachinePass<ExpandExponentials> {
     getOperation()->walk([&](Operation* op) {
       if (!isa<math::ExpOp, math::Exp2Op>(op) || !getElementTypeOrSelf(op->getResult(0)).isF32())
         return;
-      Expansion expansion(op, hasScaling, inTurn, bits <= shortBits);
+      Expansion expansion(op, hasScaling, inTurn, bits <= kShortExpBits);
       const bool isExp = isa<math::ExpOp>(op);
       Value result = fast    ? (isExp ? expansion.fastExp() : expansion.fastExp2())
                      : isExp ? expansion.exp()

@@ -241,7 +241,8 @@ Value expand(ImplicitLocOpBuilder& builder, Operation* op) {
     if (from.isF32() && to.isBF16() &&
         isAtMost(truncation.getIn().getDefiningOp(), kMostExactBfloat))
       return upperHalf(builder, truncation.getIn());
-    return roundToSmall(builder, widened(builder, truncation.getIn()), to);
+    return roundToSmall(builder, widened(builder, truncation.getIn()), to,
+                        roundingOf(truncation.getOut()));
   }
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
     return expandBroadcast(builder, broadcast);

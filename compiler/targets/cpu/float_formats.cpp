@@ -2,6 +2,7 @@
 #include "compiler/targets/cpu/float_formats.h"
 
 #include "compiler/ir/dialect.h"
+#include "compiler/targets/cpu/attributes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
@@ -143,15 +144,17 @@ bool hasQuietNans(Value value) {
 }
 
 /// The upper half is the bfloat16.
-Value roundedInUpperHalf(const Bits& b, Value value) {
+Value roundedInUpperHalf(const Bits& b, Value value, Rounding how) {
   Value bits = b.toBits(value, 32);
+  if (how.hasShortNans && hasQuietNans(value))
+    return how.isRough ? b.add(bits, b.constant(0x8000)) : biased(b, bits, 16);
   Value isNan = arith::CmpFOp::create(b.builder, arith::CmpFPredicate::UNO, value, value);
   Value nan = hasQuietNans(value) ? bits : b.either(bits, b.constant(0x400000));
   return b.select(isNan, nan, biased(b, bits, 16));
 }
 
-Value bfloatFromFloat32(const Bits& b, Value value, Type element) {
-  Value upper = b.right(roundedInUpperHalf(b, value), 16);
+Value bfloatFromFloat32(const Bits& b, Value value, Type element, Rounding how) {
+  Value upper = b.right(roundedInUpperHalf(b, value, how), 16);
   return arith::BitcastOp::create(b.builder, b.type(element), b.narrow(upper, 16));
 }
 
@@ -284,23 +287,28 @@ Value extendToFloat32(ImplicitLocOpBuilder& builder, Value value) {
   return smallToFloat32(b, value, *smallFormat(element));
 }
 
-Value roundToSmall(ImplicitLocOpBuilder& builder, Value value, Type element) {
+Rounding roundingOf(Value rounded) {
+  Operation* op = rounded.getDefiningOp();
+  return op ? Rounding{op->hasAttr(kShortNansAttr), op->hasAttr(kRoughAttr)} : Rounding();
+}
+
+Value roundToSmall(ImplicitLocOpBuilder& builder, Value value, Type element, Rounding how) {
   if (getElementTypeOrSelf(value.getType()).isF64())
     value = roundToOdd(builder, value);
   Bits b(builder, value);
   if (element.isF16())
     return arith::TruncFOp::create(builder, b.type(element), value);
   if (element.isBF16())
-    return bfloatFromFloat32(b, value, element);
+    return bfloatFromFloat32(b, value, element, how);
   if (isa<Float8E8M0FNUType>(element))
     return exponentFromFloat32(b, value, element);
   return smallFromFloat32(b, value, element, *smallFormat(element));
 }
 
-Value roundToBfloatPairs(ImplicitLocOpBuilder& builder, Value even, Value odd) {
+Value roundToBfloatPairs(ImplicitLocOpBuilder& builder, Value even, Value odd, Rounding how) {
   Bits b(builder, even);
-  Value low = b.right(roundedInUpperHalf(b, even), 16);
-  Value high = b.both(roundedInUpperHalf(b, odd), b.constant(0xffff0000));
+  Value low = b.right(roundedInUpperHalf(b, even, how), 16);
+  Value high = b.both(roundedInUpperHalf(b, odd, how), b.constant(0xffff0000));
   return b.either(low, high);
 }
 

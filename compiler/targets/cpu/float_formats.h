@@ -51,15 +51,24 @@ bool isSmallFloat(mlir::Type element);
 /// `value` (a small float, or a vector of them) in float32: always exact.
 mlir::Value extendToFloat32(mlir::ImplicitLocOpBuilder& builder, mlir::Value value);
 
+/// What is known of a number that becomes a bfloat16, as mark_roundings.cpp says.
+struct Rounding {
+  bool hasShortNans = false;
+  bool isRough = false;
+};
+
+/// What the op that rounds says; nothing of a number that no op here rounds.
+Rounding roundingOf(mlir::Value rounded);
+
 /// `value` (float32 or float64, or a vector) in the small float `element`, to nearest, ties to
 /// even. Beyond the range: infinity in 16 bits; in fewer the largest finite value, as GPUs convert. NaN
 /// stays NaN; in formats without one it becomes the largest value.
-mlir::Value roundToSmall(mlir::ImplicitLocOpBuilder& builder, mlir::Value value,
-                         mlir::Type element);
+mlir::Value roundToSmall(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, mlir::Type element,
+                         Rounding how = {});
 
 /// Vectors of float32, rounded to bfloat16 as above: 32-bit words with those of `even` in the lower half, those of
 /// `odd` in the upper one.
 mlir::Value roundToBfloatPairs(mlir::ImplicitLocOpBuilder& builder, mlir::Value even,
-                               mlir::Value odd);
+                               mlir::Value odd, Rounding how = {});
 
 } // namespace tilewright::cpu

@@ -14,7 +14,12 @@ namespace tilewright::cpu {
 
 struct Machine;
 
+/// What the shorter exponentials have right, with all roundings.
+inline constexpr unsigned kShortExpBits = 13;
+
 std::unique_ptr<mlir::Pass> createSplitThreads();
+/// `areShort`: exponentials have so few right bits that ties of what is computed from them are chance.
+std::unique_ptr<mlir::Pass> createMarkRoundings(bool areShort = false);
 std::unique_ptr<mlir::Pass> createLowerDots(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPartOverlaps();

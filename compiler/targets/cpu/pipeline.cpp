@@ -42,6 +42,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createPartOverlaps());
   passes.push_back(createMarkInBounds());
+  passes.push_back(createMarkRoundings(fastMath && expBits <= kShortExpBits));
   passes.push_back(createLowerDots(machine));
   passes.push_back(createPackGemmOperands(machine));
   passes.push_back(createStoreResults());

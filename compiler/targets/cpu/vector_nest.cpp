@@ -242,16 +242,16 @@ Value VectorBody::load(ImplicitLocOpBuilder& builder, tile::LoadOp op, ValueRang
 }
 
 /// All lanes rounded to bfloat16, in the elements' order, as bits.
-Value VectorBody::toBfloat(ImplicitLocOpBuilder& builder, Value value) const {
+Value VectorBody::toBfloat(ImplicitLocOpBuilder& builder, Value value, Rounding how) const {
   const auto bits = VectorType::get({lanes}, builder.getI16Type());
   if (!roundsNatively && byPairs)
-    return vector::BitCastOp::create(
-        builder, bits,
-        roundToBfloatPairs(builder, part(builder, value, 0, lanes / 2),
-                           part(builder, value, lanes / 2, lanes / 2)));
+    return vector::BitCastOp::create(builder, bits,
+                                     roundToBfloatPairs(builder, part(builder, value, 0, lanes / 2),
+                                                        part(builder, value, lanes / 2, lanes / 2),
+                                                        how));
   if (!roundsNatively)
     return arith::BitcastOp::create(builder, bits,
-                                    roundToSmall(builder, value, builder.getBF16Type()));
+                                    roundToSmall(builder, value, builder.getBF16Type(), how));
   // One instruction rounds two vectors.
   const int64_t width = nest.lanes;
   auto two = VectorType::get({2 * width}, builder.getBF16Type());
@@ -276,7 +276,7 @@ void VectorBody::store(ImplicitLocOpBuilder& builder, Value value, tile::StoreOp
                        ValueRange at) const {
   Value buffer = op.getBuffer();
   if (elementOf(buffer).isBF16() && getElementTypeOrSelf(value.getType()).isF32())
-    value = toBfloat(builder, value);
+    value = toBfloat(builder, value, roundingOf(op.getValue()));
   else if (byPairs && !op->hasAttr(kApartAttr))
     value = inTurns(builder, value);
   storeVector(builder, value, buffer, at, op->hasAttr(kStreamAttr));

@@ -13,6 +13,7 @@
 
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/cpu/float_formats.h"
 #include "compiler/targets/cpu/machine.h"
 
 #include <llvm/ADT/DenseSet.h>
@@ -108,7 +109,7 @@ private:
   void store(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, tile::StoreOp op,
              mlir::ValueRange at) const;
   bool convertsWithAccess(mlir::Operation& op) const;
-  mlir::Value toBfloat(mlir::ImplicitLocOpBuilder& builder, mlir::Value value) const;
+  mlir::Value toBfloat(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, Rounding how) const;
 
   VectorNest& nest;
   bool byPairs, roundsNatively;
