@@ -277,6 +277,14 @@ def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
     )
 
 
+def swiglu_form(dtype: str) -> dict[str, int]:
+    """Blocks of 8 KB of each tensor on AVX2."""
+    from tilewright import _compiler
+
+    is_long = dtype == "bfloat16" and "avx512" not in _compiler.host_cpu()
+    return {"block": 4096} if is_long else {}
+
+
 def wide(operator: str, dtype: str, beside_copy: bool) -> Speed:
     """An operator whose time is that of moving 64 MB in and out."""
     import torch
@@ -300,7 +308,8 @@ def wide(operator: str, dtype: str, beside_copy: bool) -> Speed:
     elif operator == "swiglu":
         other = torch.randn(x.numel()).to(kind)
         x, out, moved = x.view(-1), out.view(-1), 3 * x.nbytes
-        run, arguments = kernel(operator, count=x.numel(), dtype=dtype), [x, other]
+        run = kernel(operator, count=x.numel(), dtype=dtype, **swiglu_form(dtype))
+        arguments = [x, other]
         eager = lambda: functional.silu(x) * other  # noqa: E731
     else:
         x, out = x.view(rows_, 32, 128), out.view(rows_, 32, 128)

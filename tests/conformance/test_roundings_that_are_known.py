@@ -136,7 +136,7 @@ def multiple_of_power(configs):
 
 @pytest.mark.parametrize("configs", [{}, SHORT])
 def test_multiples_of_powers(configs):
-    """Within half a unit and what the exponential leaves open; as exact ones where they are none."""
+    """Within half a unit and what the exponential leaves open; infinities and NaN as they are."""
     torch = pytest.importorskip("torch")
     a = all_numbers()
     random = np.random.default_rng(5)

@@ -13,15 +13,21 @@
 /// A thread runs block after block, x fastest. A block that reads its tile, computes and writes leaves the memory
 /// idle while it computes, and waits for it then. Only copies of consecutive memory at the launch's top level
 /// count; the element-wise nests there ask for the lines, each for a share by its work. A tensor that the
-/// second-level cache holds anyway is left alone. It stands before the copies are loops, and after what is known
+/// second-level cache holds anyway is left alone.
+///
+/// On AVX2 one line of each page that the next block writes is asked for, too: not for its contents, but so that the page's
+/// address is known when the stores come. A core finds it only then, and in a virtual machine that takes as long as 400
+/// instructions, which the stores behind it wait for.
+///
+/// It stands before the copies are loops, and after what is known
 /// to be in bounds is marked.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
-#include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 #include "compiler/targets/cpu/vectors.h"
 
@@ -30,6 +36,7 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/IRMapping.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -41,11 +48,22 @@ using tile::BufferRegion;
 constexpr int64_t leastTensorBytes = 1 << 20, mostTileBytes = 128 << 10;
 /// Elements between two requests: enough for a loop on vectors to be worth its start.
 constexpr int64_t stripElements = 256;
+/// Of memory whose address is found at once.
+constexpr int64_t pageBytes = 4096;
+
 int64_t elementCount(ArrayRef<int64_t> extents) {
   int64_t count = 1;
   for (int64_t extent : extents)
     count *= extent;
   return count;
+}
+
+/// Whether so many bytes of a tensor are worth being asked for.
+bool isWorthIt(const tile::BufferType& type, int64_t bytes) {
+  const ArrayRef<int64_t> shape = type.getShape();
+  const bool isSmall = llvm::none_of(shape, ShapedType::isDynamic) &&
+                       elementCount(shape) * (type.getElementBits() / 8) < leastTensorBytes;
+  return !isSmall && bytes <= mostTileBytes;
 }
 
 /// The bytes of a region that lies in one piece of a large tensor; 0 if it isn't so.
@@ -63,9 +81,7 @@ int64_t bytesInOnePiece(const BufferRegion& region) {
       return 0;
   const int64_t elementBytes = region.type().getElementBits() / 8;
   const int64_t bytes = elementCount(extents) * elementBytes;
-  const bool isSmall = llvm::none_of(shape, ShapedType::isDynamic) &&
-                       elementCount(shape) * elementBytes < leastTensorBytes;
-  return isSmall || bytes > mostTileBytes ? 0 : bytes;
+  return isWorthIt(region.type(), bytes) ? bytes : 0;
 }
 
 /// A nest that can be cut into `count` strips of `length` turns of dim `dim`, or a loop over strips.
@@ -181,8 +197,72 @@ void cutIntoStrips(const Strips& strips, ArrayRef<Tile> tiles, int64_t begin, in
   nest.erase();
 }
 
-/// Asks for what the next block will read.
-void fetchNextBlock(tile::LaunchOp launch) {
+/// Where a nest of the next block begins to write.
+class NextStores {
+public:
+  NextStores(tile::LaunchOp launch, tile::ParallelOp nest)
+      : nest(nest), builder(nest.getLoc(), nest),
+        turn(builder, launch, launch.getBlockIds().front(), IndexMath(builder).constant(1)) {
+    for (Value variable : nest.getInductionVars())
+      first.map(variable, IndexMath(builder).constant(0));
+  }
+
+  /// Asks for a line of each page of the tensors that the nest fills, but for those `asked` for already.
+  void ask(llvm::DenseSet<Value>& asked) {
+    if (llvm::any_of(nest.getStaticExtents(), ShapedType::isDynamic))
+      return;
+    for (auto store : nest.getBodyBlock()->getOps<tile::StoreOp>()) {
+      Value buffer = store.getBuffer();
+      const auto type = cast<tile::BufferType>(buffer.getType());
+      const int64_t bytes = elementCount(nest.getStaticExtents()) * type.getElementBits() / 8;
+      if (!isDenseTensor(buffer) || type.getElementBits() < 8 || !isWorthIt(type, bytes) ||
+          !asked.insert(buffer).second)
+        continue;
+      if (Value start = startOf(store))
+        for (int64_t page = 0; page < bytes; page += pageBytes)
+          prefetch(builder, start, IndexMath(builder).constant(page));
+    }
+  }
+
+private:
+  /// Null if it can't be foreseen.
+  Value startOf(tile::StoreOp store) {
+    SmallVector<Value> place;
+    for (Value index : store.getIndices()) {
+      place.push_back(valueOf(index));
+      if (!place.back())
+        return {};
+    }
+    return addressOf(builder, store.getBuffer(), place, LLVM::GEPNoWrapFlags::none);
+  }
+
+  /// A value in the first turn.
+  Value valueOf(Value value) {
+    if (Value mapped = first.lookupOrNull(value))
+      return mapped;
+    Operation* op = value.getDefiningOp();
+    if (!op || !nest->isProperAncestor(op))
+      return turn.of(value);
+    if (!isPure(op) || op->getNumRegions() || op->getNumResults() != 1)
+      return {};
+    for (Value operand : op->getOperands()) {
+      Value mapped = valueOf(operand);
+      if (!mapped)
+        return {};
+      first.map(operand, mapped);
+    }
+    builder.clone(*op, first);
+    return first.lookup(value);
+  }
+
+  tile::ParallelOp nest;
+  ImplicitLocOpBuilder builder;
+  NextTurn turn;
+  IRMapping first;
+};
+
+/// Asks for what the next block will read, and for the pages that it will write if `asksForPages`.
+void fetchNextBlock(tile::LaunchOp launch, bool asksForPages) {
   SmallVector<tile::CopyOp> copies;
   SmallVector<Strips> nests;
   int64_t cost = 0;
@@ -212,6 +292,11 @@ void fetchNextBlock(tile::LaunchOp launch) {
       tiles.push_back({address, bytesInOnePiece(copy.getSourceRegion())});
   if (tiles.empty())
     return;
+  if (asksForPages) {
+    llvm::DenseSet<Value> asked;
+    for (auto nest : launch.getBodyBlock()->getOps<tile::ParallelOp>())
+      NextStores(launch, nest).ask(asked);
+  }
   int64_t done = 0;
   for (const Strips& strips : nests) {
     const int64_t before = done;
@@ -232,8 +317,9 @@ void dropNotes(tile::LaunchOp launch) {
   }
 }
 
-struct FetchNextBlock : KernelPass<FetchNextBlock> {
+struct FetchNextBlock : MachinePass<FetchNextBlock> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FetchNextBlock)
+  using MachinePass::MachinePass;
   static constexpr llvm::StringLiteral kArgument = "cpu-fetch-next-block";
   static constexpr llvm::StringLiteral kDescription =
       "fetch what the next block will copy on chip while this one computes";
@@ -244,7 +330,7 @@ struct FetchNextBlock : KernelPass<FetchNextBlock> {
   void runOnOperation() override {
     SmallVector<tile::LaunchOp> launches(getOperation().getOps<tile::LaunchOp>());
     for (tile::LaunchOp launch : launches) {
-      fetchNextBlock(launch);
+      fetchNextBlock(launch, machine.isX86 && machine.vectorBits == 256);
       dropNotes(launch);
     }
   }
@@ -252,8 +338,8 @@ struct FetchNextBlock : KernelPass<FetchNextBlock> {
 
 } // namespace
 
-std::unique_ptr<Pass> createFetchNextBlock() {
-  return std::make_unique<FetchNextBlock>();
+std::unique_ptr<Pass> createFetchNextBlock(const Machine& machine) {
+  return std::make_unique<FetchNextBlock>(machine);
 }
 
 } // namespace tilewright::cpu

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-fetch-next-block --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --cpu-fetch-next-block=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
 
 // The next row's 256 lines are asked for by the nest that computes: 16 strips of 256 elements, 16 lines each.
 // CHECK-LABEL: func.func @rows
@@ -94,6 +95,54 @@ func.func @note(%X: !tile.buffer<4096x4096xbf16, global> {tile.name = "X"}) attr
       %v = tile.load %X[%b, %j] in_bounds : !tile.buffer<4096x4096xbf16, global>
       %w = arith.extf %v : bf16 to f32
       tile.store %w, %y[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// On AVX2 the two pages that the next block writes are asked for by this one before it writes, from the first
+// element of the row on. A small tensor is not, nor one whose place depends on memory.
+// AVX2-LABEL: func.func @written
+// AVX2: tile.launch (%[[B:.*]]) in
+// AVX2: tile.copy
+// AVX2: %[[NEXT:.*]] = arith.addi %[[B]], %c1
+// AVX2: %[[TWICE:.*]] = arith.muli %[[NEXT]], %c2{{.*}} : index
+// AVX2: %[[ROW:.*]] = arith.addi %[[TWICE]], %c0
+// AVX2: %[[FLAT:.*]] = arith.muli %[[ROW]], %c4096
+// AVX2: %[[WIDE:.*]] = arith.index_cast %[[FLAT]]
+// AVX2: %[[PLACE:.*]] = llvm.getelementptr %{{.*}}[%[[WIDE]]] : {{.*}} bf16
+// AVX2: %[[FIRST:.*]] = llvm.getelementptr %[[PLACE]]
+// AVX2: "llvm.intr.prefetch"(%[[FIRST]])
+// AVX2: %[[SECOND:.*]] = llvm.getelementptr %[[PLACE]]
+// AVX2: "llvm.intr.prefetch"(%[[SECOND]])
+// AVX2-NOT: prefetch
+// AVX2: scf.for
+// CHECK-LABEL: func.func @written
+// CHECK-NOT: prefetch
+// CHECK: tile.copy
+func.func @written(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"},
+                   %Y: !tile.buffer<8192x4096xbf16, global> {tile.name = "Y"},
+                   %Z: !tile.buffer<16x4096xbf16, global> {tile.name = "Z"},
+                   %V: !tile.buffer<4096x4096xbf16, global> {tile.name = "V"},
+                   %P: !tile.buffer<16xsi64, global> {tile.name = "P"}) attributes {tile.kernel} {
+  %n = arith.constant 4096 : index
+  %c0 = arith.constant 0 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %x = tile.alloc "x" : !tile.buffer<1x4096xf32, fragment>
+    tile.copy %X[%b, 0] [1, 4096] : !tile.buffer<4096x4096xf32, global> to %x : !tile.buffer<1x4096xf32, fragment>
+    %where = tile.load %P[%c0] in_bounds : !tile.buffer<16xsi64, global>
+    %place = arith.index_cast %where : i64 to index
+    %two = arith.constant 2 : index
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+      %w = arith.truncf %v : f32 to bf16
+      %t = arith.muli %b, %two : index
+      %row = arith.addi %t, %i : index
+      tile.store %w, %Y[%row, %j] in_bounds : !tile.buffer<8192x4096xbf16, global>
+      tile.store %w, %Z[%i, %j] in_bounds : !tile.buffer<16x4096xbf16, global>
+      tile.store %w, %V[%place, %j] in_bounds : !tile.buffer<4096x4096xbf16, global>
     }
   }
   return

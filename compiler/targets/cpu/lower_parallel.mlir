@@ -74,6 +74,35 @@ func.func @streams(%A: !tile.buffer<4096x4096xf32, global> {tile.name = "A"},
 
 // -----
 
+// Requests for its lines read nothing of the tensor; a load by its address does.
+// CHECK-LABEL: func.func @asked
+// CHECK: tile.store %{{.*}}, %arg1{{.*}} {cpu.access_group = {{.*}}, cpu.streamed}
+// CHECK-NOT: cpu.streamed
+// CHECK: return
+func.func @asked(%A: !tile.buffer<4096x4096xf32, global> {tile.name = "A"},
+                 %B: !tile.buffer<4096x4096xf32, global> {tile.name = "B"},
+                 %C: !tile.buffer<4096x4096xf32, global> {tile.name = "C"}) attributes {tile.kernel} {
+  %n = arith.constant 4096 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %0 = builtin.unrealized_conversion_cast %B : !tile.buffer<4096x4096xf32, global> to !llvm.ptr
+    %1 = llvm.getelementptr %0[64] : (!llvm.ptr) -> !llvm.ptr, i8
+    "llvm.intr.prefetch"(%1) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
+    %2 = builtin.unrealized_conversion_cast %C : !tile.buffer<4096x4096xf32, global> to !llvm.ptr
+    %3 = llvm.getelementptr %2[64] : (!llvm.ptr) -> !llvm.ptr, i8
+    %4 = llvm.load %3 : !llvm.ptr -> f32
+    tile.parallel (%j) in [4096] {
+      %v = tile.load %A[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+      tile.store %v, %B[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+    }
+    tile.parallel (%j) in [4096] {
+      tile.store %4, %C[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+
 // Not where the tensor is read too, nor columns, nor parts of lines.
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT: cpu.streamed

@@ -27,7 +27,7 @@ std::unique_ptr<mlir::Pass> createStoreResults();
 std::unique_ptr<mlir::Pass> createReadInPlace(const Machine& machine);
 std::unique_ptr<mlir::Pass> createFuseReductions(const Machine& machine, bool fast = false);
 std::unique_ptr<mlir::Pass> createPlanScratch();
-std::unique_ptr<mlir::Pass> createFetchNextBlock();
+std::unique_ptr<mlir::Pass> createFetchNextBlock(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerCopies(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerGemm(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerReductions(const Machine& machine);

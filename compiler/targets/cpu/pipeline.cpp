@@ -50,7 +50,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createFuseReductions(machine, fastMath));
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));
-  passes.push_back(createFetchNextBlock());
+  passes.push_back(createFetchNextBlock(machine));
   passes.push_back(createLowerReductions(machine));
   passes.push_back(createLowerCopies(machine));
   passes.push_back(createLowerTables(machine));

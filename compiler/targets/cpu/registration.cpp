@@ -25,7 +25,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([machine] { return createFuseReductions(machine); });
   mlir::registerPass([] { return createPlanScratch(); });
   mlir::registerPass([machine] { return createLowerGemm(machine); });
-  mlir::registerPass([] { return createFetchNextBlock(); });
+  mlir::registerPass([machine] { return createFetchNextBlock(machine); });
   mlir::registerPass([machine] { return createLowerReductions(machine); });
   mlir::registerPass([machine] { return createLowerCopies(machine); });
   mlir::registerPass([machine] { return createLowerTables(machine); });

@@ -15,6 +15,7 @@
 #include <llvm/IR/MemoryModelRelaxationAnnotations.h>
 #include <llvm/IR/Module.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 
 namespace tilewright::cpu {
 
@@ -30,6 +31,14 @@ int64_t elementBytes(Value buffer) {
   return cast<BufferType>(buffer.getType()).getElementBits() / 8;
 }
 
+/// Whether an address serves prefetches alone.
+bool isOnlyAskedFor(Value address) {
+  return llvm::all_of(address.getUsers(), [](Operation* user) {
+    return isa<LLVM::Prefetch>(user) ||
+           (isa<LLVM::GEPOp>(user) && isOnlyAskedFor(user->getResult(0)));
+  });
+}
+
 bool isOnlyWritten(Value buffer) {
   return llvm::all_of(buffer.getUses(), [&](OpOperand& use) {
     Operation* user = use.getOwner();
@@ -37,6 +46,8 @@ bool isOnlyWritten(Value buffer) {
       return store.getBuffer() == buffer;
     if (auto copy = dyn_cast<tile::CopyOp>(user))
       return copy.getTarget() == buffer && copy.getSource() != buffer;
+    if (isa<UnrealizedConversionCastOp>(user))
+      return llvm::all_of(user->getResults(), isOnlyAskedFor);
     return isa<tile::DimOp, tile::FillOp>(user);
   });
 }
