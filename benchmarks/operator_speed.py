@@ -197,11 +197,12 @@ def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
     return Speed(lambda: run(a, b, out), peers, 2e-9 * m * n * k, "GFLOP/s")
 
 
-def attention_form(dtype: str, causal: bool) -> dict[str, int]:
+def attention_form(dtype: str, causal: bool, dim: int) -> dict[str, int]:
     """By columns where products of tiles have no instruction: but for bfloat16 on AVX-512, which
     multiplies pairs, and AMX (docs/cpu-speed.md). With AMX packing K and V counts: many queries
     share it. Strips of four vectors on AVX-512, so that a number of K or V that is loaded serves
-    four multiplications. AMD's were measured best with one there."""
+    four multiplications. AMD's were measured best with one there. On AVX2 V lies in panels where
+    it is wide or converted anyway, for which many queries pay."""
     from tilewright import _compiler
 
     if on_tiles(dtype):
@@ -211,7 +212,11 @@ def attention_form(dtype: str, causal: bool) -> dict[str, int]:
         return {}
     if "avx512" in cpu and not cpu.startswith("znver"):
         return {"strip": 64, "block_m": 256, "block_n": 64}
-    return {"strip": 16, "block_m": 256, "block_n": 64 if causal else 128}
+    panels = "avx512" not in cpu and (dim > 64 or dtype == "bfloat16")
+    if panels and not causal:
+        return {"strip": 16, "block_m": 512, "block_n": 64, "panel": 16}
+    form = {"strip": 16, "block_m": 256, "block_n": 64 if causal else 128}
+    return {**form, "panel": 16} if panels else form
 
 
 def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
@@ -223,7 +228,7 @@ def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
     q, k, v = (torch.randn(1, heads, length, dim).to(kind) for _ in range(3))
     out = torch.empty(heads, length, dim, dtype=kind)
     shape = {"heads": heads, "length": length, "dim": dim, "dtype": dtype, "causal": causal}
-    run = kernel("flash_attention", **shape, **attention_form(dtype, causal))
+    run = kernel("flash_attention", **shape, **attention_form(dtype, causal, dim))
     run(q[0], k[0], v[0], out)
     # The first 64 rows of one head; causal ones see no other columns.
     seen = 64 if causal else length

@@ -71,7 +71,10 @@ def test_long_blocks_fill_the_shape(monkeypatch, dtype, shape, threads, cpu):
 def test_strips_of_attention(monkeypatch, cpu, dtype, vectors):
     monkeypatch.setattr("tilewright._compiler.host_cpu", lambda: cpu)
     lanes = 16 if "avx512" in cpu else 8
-    assert operator_speed.attention_form(dtype, False).get("strip", 0) == vectors * lanes
+    assert operator_speed.attention_form(dtype, False, 64).get("strip", 0) == vectors * lanes
+    for causal in (False, True):
+        wide = operator_speed.attention_form(dtype, causal, 128)
+        assert wide.get("panel", 0) == (16 if "avx2" in cpu else 0)
 
 
 def test_a_share_of_a_limit_is_no_ratio():

@@ -7,5 +7,11 @@ CASES = [
     for dtype in ("float32", "bfloat16")
     for causal in (False, True)
     for length in (64, 83)
-    for form in ({}, {"strip": 16}, {"strip": 32}, {"strip": 64, "block_m": 128})
+    for form in (
+        {},
+        {"strip": 16},
+        {"strip": 16, "panel": 16},
+        {"strip": 32},
+        {"strip": 64, "block_m": 128},
+    )
 ]

@@ -12,11 +12,16 @@ memory, and the scores of a strip stay in the first-level cache."""
 import tilewright
 import tilewright.language as T
 
-FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
-
 #: By so many powers of two weights may be larger than 1 before what is there is scaled down, which
 #: a block of queries or a strip has one branch for.
 TOLERATED = 8
+
+FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
+#: Bits of weights of which the result shows 8.
+SHORT = {"tilewright.exp_bits": 13}
+#: Weights are 2^TOLERATED at most: by columns, where no product is rounded between the largest
+#: score and the others.
+BOUNDED = {"tilewright.exp_most": TOLERATED}
 
 
 def flash_attention(
@@ -25,7 +30,8 @@ def flash_attention(
     """Q, K, V and the result [heads, length, dim]. strip: the queries of one or two vectors of
     float32, by columns; 0: by rows. blocks: block_m queries and block_n keys at a time."""
     if strip:
-        return attention_by_columns(heads, length, dim, dtype, causal, strip, **blocks)
+        by_columns = of_bfloat16_by_columns if dtype == "bfloat16" else of_floats_by_columns
+        return by_columns(heads, length, dim, dtype, causal, strip, **blocks)
     by_rows = of_bfloat16_by_rows if dtype == "bfloat16" else of_floats_by_rows
     return by_rows(heads, length, dim, dtype, causal, **blocks)
 
@@ -112,12 +118,9 @@ def attention_by_rows(
 
 
 of_floats_by_rows = tilewright.jit(out_idx=[3], pass_configs=FAST)(attention_by_rows)
-of_bfloat16_by_rows = tilewright.jit(out_idx=[3], pass_configs={**FAST, "tilewright.exp_bits": 13})(
-    attention_by_rows
-)
+of_bfloat16_by_rows = tilewright.jit(out_idx=[3], pass_configs={**FAST, **SHORT})(attention_by_rows)
 
 
-@tilewright.jit(out_idx=[3], pass_configs=FAST)
 def attention_by_columns(
     heads: int,
     length: int,
@@ -127,8 +130,11 @@ def attention_by_columns(
     strip: int,
     block_m=256,
     block_n=64,
+    panel=0,
 ):
-    """Q, K, V and the result [heads, length, dim]; strip divides block_m."""
+    """Q, K, V and the result [heads, length, dim]; strip divides block_m. panel: V on chip by so
+    many of its columns, which divide dim, each in one run of memory, so that few lines of it fall
+    into one set of the first-level cache; 0: as it lies."""
     scale = dim**-0.5 * 1.4426950408889634
     shape = (heads, length, dim)
     strips = block_m // strip
@@ -143,7 +149,8 @@ def attention_by_columns(
         with T.Kernel(T.ceildiv(length, block_m), heads, threads=128) as (bx, head):
             q = T.alloc_shared((strips, dim, strip), "float32")
             k = T.alloc_shared((block_n, dim), "float32")
-            v = T.alloc_shared((block_n, dim), "float32")
+            v_shape = (dim // panel, block_n, panel) if panel else (block_n, dim)
+            v = T.alloc_shared(v_shape, "float32")
             score = T.alloc_fragment((block_n, strip), "float32")
             out = T.alloc_fragment((strips, dim, strip), "float32")
             largest = T.alloc_fragment((strips, strip), "float32")
@@ -160,7 +167,11 @@ def attention_by_columns(
             rows = T.min((bx + 1) * block_m, length) if causal else length
             for step in T.Pipelined(T.ceildiv(rows, block_n), num_stages=2):
                 T.copy(K[head, step * block_n : (step + 1) * block_n, :], k)
-                T.copy(V[head, step * block_n : (step + 1) * block_n, :], v)
+                if panel:
+                    for p, j, c in T.Parallel(dim // panel, block_n, panel):
+                        v[p, j, c] = V[head, step * block_n + j, p * panel + c]
+                else:
+                    T.copy(V[head, step * block_n : (step + 1) * block_n, :], v)
                 for s in T.serial(strips):
                     # A causal strip sees nothing of the blocks behind it.
                     if (step * block_n < bx * block_m + (s + 1) * strip) if causal else True:
@@ -198,10 +209,23 @@ def attention_by_columns(
                         T.reduce_sum(score, added, dim=0)
                         for i in T.Parallel(strip):
                             total[s, i] += added[i]
-                        T.gemm(v, score, out[s, :, :], transpose_A=True)
+                        if panel:
+                            for p in T.serial(dim // panel):
+                                columns = out[s, p * panel : (p + 1) * panel, :]
+                                T.gemm(v[p, :, :], score, columns, transpose_A=True)
+                        else:
+                            T.gemm(v, score, out[s, :, :], transpose_A=True)
             for s, i in T.Parallel(strips, strip):
                 total[s, i] = 1.0 / total[s, i]
             for s, i, d in T.Parallel(strips, strip, dim):
                 Out[head, bx * block_m + s * strip + i, d] = out[s, d, i] * total[s, i]
 
     return attention_kernel
+
+
+of_floats_by_columns = tilewright.jit(out_idx=[3], pass_configs={**FAST, **BOUNDED})(
+    attention_by_columns
+)
+of_bfloat16_by_columns = tilewright.jit(out_idx=[3], pass_configs={**FAST, **BOUNDED, **SHORT})(
+    attention_by_columns
+)

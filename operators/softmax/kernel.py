@@ -4,7 +4,8 @@
 import tilewright
 import tilewright.language as T
 
-FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
+#: The largest element is subtracted from all.
+FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True, "tilewright.exp_most": 0}
 #: log2(e) in 16 bits: with the 8 of a bfloat16 a product is exact, so that a difference of two is
 #: rounded once, however large they are.
 LOG2_E = 47274 / 2**15

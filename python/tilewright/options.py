@@ -139,8 +139,10 @@ class PassConfigKey(StrEnum, metaclass=_NamesKeys):
 
 #: Of our own: the bits that exp and exp2 must have right where fast math is on.
 EXP_BITS = "tilewright.exp_bits"
+#: What no argument of exp and exp2 exceeds, where the kernel knows.
+EXP_MOST = "tilewright.exp_most"
 #: Other known keys without a name in TileLang's enumeration.
-_MORE_KEYS = frozenset(["tl.fast_math", EXP_BITS])
+_MORE_KEYS = frozenset(["tl.fast_math", EXP_BITS, EXP_MOST])
 #: Keys with which a user expects other results or speed, and gets the same; why.
 _WITHOUT_EFFECT = {
     **dict.fromkeys(
@@ -243,6 +245,9 @@ def check_pass_configs(pass_configs: object) -> None:
     bits = pass_configs.get(EXP_BITS, 24)
     if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 24:
         raise ValueError(f"pass config '{EXP_BITS}' is {bits!r} but must be from 1 to 24")
+    most = pass_configs.get(EXP_MOST, 0)
+    if not isinstance(most, int) or isinstance(most, bool):
+        raise ValueError(f"pass config '{EXP_MOST}' is {most!r} but must be a whole number")
     known = {key.value for key in PassConfigKey} | _MORE_KEYS
     idle: list[str] = []
     for key, value in pass_configs.items():

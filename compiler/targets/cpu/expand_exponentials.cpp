@@ -19,6 +19,7 @@
 /// for two instructions are made for it: vreduceps gives x - floor(x), which is 0 of infinity, and vscalefps multiplies
 /// by 2^floor(x), with results of all sizes. Beside products ({cpu.beside_products}), which leave the adders idle but not
 /// the multipliers, x - floor(32 x) / 32 needs two powers and a factor from a table of 32, in two registers. Where 13 right bits are enough (`tilewright.exp_bits`), three powers do.
+/// Where no argument is so large that the result would be infinity (`tilewright.exp_most`), x is kept from below only.
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
@@ -36,6 +37,9 @@ namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
+
+/// The exponential of this is finite, and 2 to the power of it.
+constexpr int64_t kLargestOfFinite = 87;
 
 /// What differs between the two: minimax polynomials of degree 6 with p(0) = 1, found by iterated
 /// least squares of the relative error (2e-9), and how a rest is split off.
@@ -85,9 +89,9 @@ constexpr float twoBiases = 254.0f;
 
 class Expansion {
 public:
-  Expansion(Operation* op, bool hasScaling, bool inTurn, bool isShort)
+  Expansion(Operation* op, bool hasScaling, bool inTurn, bool isShort, bool isFinite)
       : builder(op->getLoc(), op), hasScaling(hasScaling), inTurn(inTurn), isShort(isShort),
-        isBesideProducts(op->hasAttr(kBesideProductsAttr)),
+        isFinite(isFinite), isBesideProducts(op->hasAttr(kBesideProductsAttr)),
         shift(hasScaling ? magic : magic + twoBiases), x(op->getOperand(0)) {}
 
   Value exp2() {
@@ -257,6 +261,8 @@ private:
   void clamp(float least, float most) {
     for (auto [limit, predicate] : {std::pair(least, arith::CmpFPredicate::OLT),
                                     std::pair(most, arith::CmpFPredicate::OGT)}) {
+      if (isFinite && limit == most)
+        continue;
       Value beyond = arith::CmpFOp::create(builder, predicate, x, number(limit));
       x = arith::SelectOp::create(builder, beyond, number(limit), x);
     }
@@ -292,16 +298,18 @@ private:
   }
 
   ImplicitLocOpBuilder builder;
-  bool hasScaling, inTurn, isShort, isBesideProducts;
+  bool hasScaling, inTurn, isShort, isFinite, isBesideProducts;
   float shift;
   Value x;
 };
 
 struct ExpandExponentials : MachinePass<ExpandExponentials> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandExponentials)
-  ExpandExponentials(const Machine& machine, bool isFast, unsigned wanted) : MachinePass(machine) {
+  ExpandExponentials(const Machine& machine, bool isFast, unsigned wanted, int64_t largest)
+      : MachinePass(machine) {
     fast = isFast;
     bits = wanted;
+    most = largest;
   }
   ExpandExponentials(const ExpandExponentials& other) : MachinePass(other) {}
   static constexpr llvm::StringLiteral kArgument = "cpu-expand-exponentials";
@@ -318,7 +326,7 @@ struct ExpandExponentials : MachinePass<ExpandExponentials> {
     getOperation()->walk([&](Operation* op) {
       if (!isa<math::ExpOp, math::Exp2Op>(op) || !getElementTypeOrSelf(op->getResult(0)).isF32())
         return;
-      Expansion expansion(op, hasScaling, inTurn, bits <= kShortExpBits);
+      Expansion expansion(op, hasScaling, inTurn, bits <= kShortExpBits, most <= kLargestOfFinite);
       const bool isExp = isa<math::ExpOp>(op);
       Value result = fast    ? (isExp ? expansion.fastExp() : expansion.fastExp2())
                      : isExp ? expansion.exp()
@@ -331,12 +339,15 @@ struct ExpandExponentials : MachinePass<ExpandExponentials> {
   Option<bool> fast{*this, "fast", llvm::cl::desc("a degree less, no subnormal results")};
   Option<unsigned> bits{*this, "bits", llvm::cl::desc("that must be right, if fast"),
                         llvm::cl::init(22)};
+  Option<int64_t> most{*this, "most", llvm::cl::desc("that no argument exceeds"),
+                       llvm::cl::init(INT64_MAX)};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createExpandExponentials(const Machine& machine, bool fast, unsigned bits) {
-  return std::make_unique<ExpandExponentials>(machine, fast, bits);
+std::unique_ptr<Pass> createExpandExponentials(const Machine& machine, bool fast, unsigned bits,
+                                               int64_t most) {
+  return std::make_unique<ExpandExponentials>(machine, fast, bits, most);
 }
 
 } // namespace tilewright::cpu

@@ -5,6 +5,18 @@
 // RUN: tilewright-opt %s '--cpu-expand-exponentials=fast cpu=avx2' | FileCheck %s --check-prefix=TURN
 // RUN: tilewright-opt %s '--cpu-expand-exponentials=fast bits=13' | FileCheck %s --check-prefix=SHORT
 // RUN: tilewright-opt %s '--cpu-expand-exponentials=fast bits=13 cpu=avx2' | FileCheck %s --check-prefix=SHORT-TURN
+// RUN: tilewright-opt %s --cpu-expand-exponentials=most=87 | FileCheck %s --check-prefix=MOST
+// RUN: tilewright-opt %s '--cpu-expand-exponentials=fast most=0 cpu=avx2' | FileCheck %s --check-prefix=MOST
+// RUN: tilewright-opt %s '--cpu-expand-exponentials=most=88' | FileCheck %s --check-prefix=LEAST
+
+// Where arguments are small enough they are kept from below only; 88 is too large for exp.
+// MOST-LABEL: func.func @powers
+// MOST-NOT: arith.cmpf ogt
+// MOST: arith.cmpf olt
+// MOST-NOT: arith.cmpf ogt
+// MOST: math.exp %{{.*}} : f64
+// LEAST-LABEL: func.func @powers
+// LEAST: arith.cmpf ogt
 
 // CHECK-LABEL: func.func @powers
 // CHECK-COUNT-2: arith.select

@@ -3,6 +3,7 @@
 /// shows its IR before and after.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 namespace mlir {
@@ -39,7 +40,7 @@ std::unique_ptr<mlir::Pass> createLowerPrints();
 std::unique_ptr<mlir::Pass> createLowerBuffers();
 std::unique_ptr<mlir::Pass> createExpandSmallFloats();
 std::unique_ptr<mlir::Pass> createExpandExponentials(const Machine& machine, bool fast = false,
-                                                     unsigned bits = 22);
+                                                     unsigned bits = 22, int64_t most = INT64_MAX);
 std::unique_ptr<mlir::Pass> createFlattenControlFlow();
 std::unique_ptr<mlir::Pass> createConvertToLlvm();
 

@@ -38,7 +38,7 @@ constexpr llvm::StringLiteral kPrefix = "cpu-";
 
 /// The whole lowering, one pass a line.
 std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fastMath,
-                                                unsigned expBits) {
+                                                unsigned expBits, int64_t expMost) {
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createPartOverlaps());
   passes.push_back(createMarkInBounds());
@@ -60,7 +60,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createLowerPrints());
   passes.push_back(createLowerBuffers());
   passes.push_back(createExpandSmallFloats());
-  passes.push_back(createExpandExponentials(machine, fastMath, expBits));
+  passes.push_back(createExpandExponentials(machine, fastMath, expBits, expMost));
   passes.push_back(createFlattenControlFlow());
   passes.push_back(createConvertToLlvm());
   LLVM::DIScopeForLLVMFuncOpPassOptions lines;
@@ -186,7 +186,7 @@ void prepareContext(MLIRContext& context) {
 
 bool lowerToLlvmDialect(ModuleOp module, Session& session) {
   const PhaseTimer timer(session, "passes");
-  auto passes = makePipeline(session.machine, session.fastMath, session.expBits);
+  auto passes = makePipeline(session.machine, session.fastMath, session.expBits, session.expMost);
   return runPasses(module, std::move(passes), kPrefix, session) || fail(session);
 }
 

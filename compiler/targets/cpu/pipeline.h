@@ -20,6 +20,8 @@ struct Session : PassSession {
   bool fastMath = false;
   /// With fast math: the bits of exp and exp2 that must be right.
   unsigned expBits = 22;
+  /// No argument of exp and exp2 exceeds this.
+  int64_t expMost = INT64_MAX;
   /// The ELF object of what the kernel brings with it (compile_source.h); may be empty.
   std::string own;
 };
