@@ -64,7 +64,7 @@ constexpr float steppedPowers[2] = {0.69311655f, 0.2428406f};
 constexpr double steppedStart = 1.00000005;
 constexpr int steps = 32;
 /// A sum with this has units of 1 / steps: its low bits are the step.
-constexpr float steppedMagic = 1.5f * float((1 << 23) / steps);
+constexpr float steppedMagic = 1.5f * float(1 << 23) / float(steps);
 /// Where the other factor, 2^(n - 1), is 0, and where the product is infinity.
 constexpr float fastLeast = -126.0f, fastMost = 128.0f;
 /// n + 126 is the exponent of 2^(n - 1).

@@ -126,8 +126,8 @@ void streamAsWords(llvm::StoreInst& store) {
       lanes.push_back(int(first + lane));
     llvm::Value* part = builder.CreateShuffleVector(value, lanes);
     part = builder.CreateCall(hidden, {builder.CreateBitCast(part, words)});
-    llvm::Value* place =
-        builder.CreateConstGEP1_64(builder.getInt8Ty(), store.getPointerOperand(), 2 * first);
+    llvm::Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), store.getPointerOperand(),
+                                                    uint64_t(2) * first);
     llvm::StoreInst* streamed = builder.CreateAlignedStore(part, place, llvm::Align(kLineBytes));
     streamed->copyMetadata(store);
   }
