@@ -497,67 +497,6 @@ def test_fast_math_on_ascend_is_a_remark(monkeypatch):
         tilewright.options.Options("ascend", pass_configs={"tl.enable_fast_math": True})
 
 
-def test_bits_of_exponentials():
-    """With fast math alone."""
-
-    def make(configs):
-        @tilewright.jit(out_idx=[1], pass_configs={"tilewright.exp_bits": 13, **configs})
-        def factory():
-            @T.prim_func
-            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
-                with T.Kernel(1, threads=32):
-                    for i in T.Parallel(64):
-                        B[i] = T.exp2(A[i])
-
-            return powers
-
-        return factory()
-
-    x = np.linspace(-100, 30, 64, dtype=np.float32)
-    exact = np.exp2(x.astype(np.float64))
-    np.testing.assert_allclose(make({})(x), exact, rtol=2.0**-23)
-    short = make({"tl.enable_fast_math": True})(x)
-    np.testing.assert_allclose(short, exact, rtol=2.0**-13)
-    assert np.abs(short / exact - 1).max() > 2.0**-15  # a shorter polynomial
-
-
-@pytest.mark.parametrize("fast", [True, False])
-def test_exponentials_of_what_is_bounded(fast):
-    """No other results up to the bound, down to minus infinity, and of NaN."""
-
-    def make(configs):
-        @tilewright.jit(out_idx=[1], pass_configs={"tl.enable_fast_math": fast, **configs})
-        def factory():
-            @T.prim_func
-            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
-                with T.Kernel(1, threads=32):
-                    for i in T.Parallel(64):
-                        B[i] = T.exp2(A[i]) + T.exp(A[i])
-
-            return powers
-
-        return factory()
-
-    x = np.linspace(-200, 80, 64, dtype=np.float32)
-    x[:3] = -np.inf, np.nan, -3e38
-    bounded, plain = make({"tilewright.exp_most": 80}), make({})
-    np.testing.assert_array_equal(bounded(x), plain(x))
-    assert bounded(x)[0] == 0 and np.isnan(bounded(x)[1])
-    assert len(bounded.stage("asm")) < len(plain.stage("asm"))
-
-
-@pytest.mark.parametrize("most", [0.5, "8", True])
-def test_the_bound_of_exponentials_is_a_whole_number(most):
-    with pytest.raises(ValueError, match=r"'tilewright.exp_most' is .* but must be a whole number"):
-        tilewright.options.Options(pass_configs={"tilewright.exp_most": most})
-
-
-@pytest.mark.parametrize("bits", [0, 25, "13", True, 8.0])
-def test_bits_of_exponentials_are_from_1_to_24(bits):
-    with pytest.raises(ValueError, match=r"'tilewright.exp_bits' is .* but must be from 1 to 24"):
-        tilewright.options.Options(pass_configs={"tilewright.exp_bits": bits})
-
-
 def test_fast_math_gives_other_code():
     def make(fast):
         @tilewright.jit(out_idx=[1], pass_configs={"tl.enable_fast_math": fast})
@@ -679,45 +618,6 @@ def test_arrays_that_a_factory_asks_for():
         "argument 'table' of the factory 'scale' is an array; if its kernel was meant: first make "
         "the kernel, scale(n, table), then call it with the arrays"
     ]
-
-
-@pytest.mark.parametrize("target", ["cpu", "ascend", "reference"])
-def test_outputs_and_workspaces_count_scalars(target):
-    """As TileLang does: a position among all parameters, for both, on every target."""
-    np = pytest.importorskip("numpy")
-
-    @T.prim_func
-    def main(
-        A: T.Tensor((32,), "float32"),
-        s: T.float32,
-        B: T.Tensor((32,), "float32"),
-        C: T.Tensor((32,), "float32"),
-        t: T.float32,
-    ):
-        with T.Kernel(1) as _:
-            for i in T.Parallel(32):
-                B[i] = A[i] * s
-                C[i] = A[i] * s * t
-
-    def compiled(out_idx, workspace_idx=None):
-        return tilewright.compile(main, out_idx, target=target, workspace_idx=workspace_idx)
-
-    a = np.arange(32, dtype=np.float32)
-    for out_idx, workspace_idx in (([-2], [-3]), ([3], [2]), (3, -3)):
-        kernel = compiled(out_idx, workspace_idx)
-        assert (kernel.out_idx, kernel.workspace_idx) == ([3], [2])
-        np.testing.assert_array_equal(kernel(a, 2.0, 3.0), a * 6)
-    for out_idx, workspace_idx, text in (
-        ([-1], None, "out_idx -1 is 't', which is no tensor; scalars count, too: 'C' is -2"),
-        ([1], None, "out_idx 1 is 's', which is no tensor; scalars count, too: 'B' is 2"),
-        ([-2], [4], "workspace_idx 4 is 't', which is no tensor"),
-        ([5], None, "out_idx 5 is out of range for 5 parameters"),
-        ([3], [-6], "workspace_idx -6 is out of range for 5 parameters"),
-        ([-2], [3], "out_idx and workspace_idx both name parameter 3, 'C'"),
-    ):
-        with pytest.raises(ValueError) as caught:
-            compiled(out_idx, workspace_idx)
-        assert str(caught.value) == f"main: {text}"
 
 
 def test_workspaces_are_made_and_dropped():

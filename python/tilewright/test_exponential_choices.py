@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `pass_configs` say of exponentials: right bits, and what arguments are at most."""
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("tilewright._compiler")
+
+import tilewright  # noqa: E402
+import tilewright.language as T  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_bits_of_exponentials():
+    """With fast math alone."""
+
+    def make(configs):
+        @tilewright.jit(out_idx=[1], pass_configs={"tilewright.exp_bits": 13, **configs})
+        def factory():
+            @T.prim_func
+            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+                with T.Kernel(1, threads=32):
+                    for i in T.Parallel(64):
+                        B[i] = T.exp2(A[i])
+
+            return powers
+
+        return factory()
+
+    x = np.linspace(-100, 30, 64, dtype=np.float32)
+    exact = np.exp2(x.astype(np.float64))
+    np.testing.assert_allclose(make({})(x), exact, rtol=2.0**-23)
+    short = make({"tl.enable_fast_math": True})(x)
+    np.testing.assert_allclose(short, exact, rtol=2.0**-13)
+    assert np.abs(short / exact - 1).max() > 2.0**-15  # a shorter polynomial
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_exponentials_of_what_is_bounded(fast):
+    """No other results up to the bound, down to minus infinity, and of NaN."""
+
+    def make(configs):
+        @tilewright.jit(out_idx=[1], pass_configs={"tl.enable_fast_math": fast, **configs})
+        def factory():
+            @T.prim_func
+            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+                with T.Kernel(1, threads=32):
+                    for i in T.Parallel(64):
+                        B[i] = T.exp2(A[i]) + T.exp(A[i])
+
+            return powers
+
+        return factory()
+
+    x = np.linspace(-200, 80, 64, dtype=np.float32)
+    x[:3] = -np.inf, np.nan, -3e38
+    bounded, plain = make({"tilewright.exp_most": 80}), make({})
+    np.testing.assert_array_equal(bounded(x), plain(x))
+    assert bounded(x)[0] == 0 and np.isnan(bounded(x)[1])
+    assert len(bounded.stage("asm")) < len(plain.stage("asm"))
+
+
+@pytest.mark.parametrize("most", [0.5, "8", True])
+def test_the_bound_of_exponentials_is_a_whole_number(most):
+    with pytest.raises(ValueError, match=r"'tilewright.exp_most' is .* but must be a whole number"):
+        tilewright.options.Options(pass_configs={"tilewright.exp_most": most})
+
+
+@pytest.mark.parametrize("bits", [0, 25, "13", True, 8.0])
+def test_bits_of_exponentials_are_from_1_to_24(bits):
+    with pytest.raises(ValueError, match=r"'tilewright.exp_bits' is .* but must be from 1 to 24"):
+        tilewright.options.Options(pass_configs={"tilewright.exp_bits": bits})
