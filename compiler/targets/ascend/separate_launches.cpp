@@ -7,6 +7,7 @@
 #include "compiler/targets/ascend/passes.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Support/FormatVariadic.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Builders.h>
 
@@ -57,14 +58,16 @@ std::string hostOfLaunches(StringRef name, ArrayRef<LaunchNeeds> launches) {
     const std::string part = kernel + "_" + std::to_string(number);
     const std::string product =
         std::string("part[0] * part[1] * part[2]") + (needs.coresPerBlock == 2 ? " * 2" : "");
-    const std::string runs = "part[0] > 0 && part[1] > 0 && part[2] > 0";
-    cores += "  " + part + "_grid(slots, part);\n" + "  none = none || part[0] == INT64_MIN;\n" +
-             "  if (" + runs + " && " + product + " > most)\n    most = " + product + ";\n";
-    bytes += needs.hasBlockWorkspace ? "  bytes = " + part + "_workspace(grid);\n"
-                                     : "  bytes = " + std::to_string(needs.workspaceBytes) + ";\n";
-    bytes += "  most = most < bytes ? bytes : most;\n";
-    starts += "  " + part + "_grid(slots, part);\n  if (" + runs + ")\n    " + part +
-              "_launch(slots, space, uint32_t(" + product + "), stream);\n";
+    constexpr llvm::StringLiteral runs = "part[0] > 0 && part[1] > 0 && part[2] > 0";
+    cores += llvm::formatv("  {0}_grid(slots, part);\n  none = none || part[0] == INT64_MIN;\n"
+                           "  if ({1} && {2} > most)\n    most = {2};\n",
+                           part, runs, product);
+    const std::string own =
+        needs.hasBlockWorkspace ? part + "_workspace(grid)" : std::to_string(needs.workspaceBytes);
+    bytes += llvm::formatv("  bytes = {0};\n  most = most < bytes ? bytes : most;\n", own);
+    starts += llvm::formatv("  {0}_grid(slots, part);\n  if ({1})\n"
+                            "    {0}_launch(slots, space, uint32_t({2}), stream);\n",
+                            part, runs, product);
   }
   std::string text = "\nextern \"C\" void " + kernel +
                      "_grid(const uint64_t* slots, int64_t* grid) {\n"
