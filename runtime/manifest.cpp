@@ -333,10 +333,38 @@ static std::string noTensorAt(const std::vector<Param>& params, int64_t number, 
          std::to_string(number < 0 ? int64_t(meant) - count : int64_t(meant));
 }
 
+/// The parameters that these numbers are when tensors alone count; nothing if one is none, or two are one.
+static std::optional<std::vector<int32_t>> amongTensors(const std::vector<Param>& params,
+                                                        std::span<const int64_t> numbers) {
+  std::vector<int32_t> tensors, found;
+  for (size_t at = 0; at < params.size(); ++at)
+    if (params[at].isTensor)
+      tensors.push_back(static_cast<int32_t>(at));
+  const auto count = int64_t(tensors.size());
+  for (const int64_t number : numbers) {
+    const int64_t tensor = number < 0 ? number + count : number;
+    if (tensor < 0 || tensor >= count ||
+        std::ranges::find(found, tensors[size_t(tensor)]) != found.end())
+      return std::nullopt;
+    found.push_back(tensors[size_t(tensor)]);
+  }
+  return found;
+}
+
 bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error, size_t results) {
   const auto listOf = [&](size_t at) { return at < results ? "out_idx" : "workspace_idx"; };
   const auto count = int64_t(params.size());
   outIdx.clear();
+  // The documents of TileLang-Ascend count tensors alone: so do all numbers where one would be a scalar.
+  const bool hasScalar = std::ranges::any_of(numbers, [&](int64_t number) {
+    const int64_t param = number < 0 ? number + count : number;
+    return param >= 0 && param < count && !params[size_t(param)].isTensor;
+  });
+  if (target == "ascend" && hasScalar)
+    if (std::optional<std::vector<int32_t>> tensors = amongTensors(params, numbers)) {
+      outIdx = std::move(*tensors);
+      return true;
+    }
   for (const int64_t number : numbers) {
     const int64_t param = number < 0 ? number + count : number;
     if (param < 0 || param >= count || !params[size_t(param)].isTensor) {

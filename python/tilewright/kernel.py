@@ -304,14 +304,8 @@ class WorkspaceKernel(JITKernel):
 
     def __init__(self, entry: Entry, outputs: Outputs, **more: Any) -> None:
         super().__init__(entry, outputs, **more)
-        results = {self._parameter(number) for number in outputs.results}
-        self._is_kept = [number in results for number in self.made_idx]
-
-    def _parameter(self, number: int) -> int:
-        """As the runtime counts (runtime/manifest.h)."""
-        param = number % len(self.params)
-        tensors = [n for n, each in enumerate(self.params) if each["kind"] == "tensor"]
-        return param if param in tensors else tensors[number]
+        # The runtime (runtime/manifest.h) has them in the order of the lists: results first.
+        self._is_kept = [at < len(outputs.results) for at in range(len(self.made_idx))]
 
     @property
     def made_idx(self) -> list[int]:

@@ -564,3 +564,26 @@ def test_a_scale_is_asked_for() -> None:
         "unsupported on ascend: a copy from L0C of int32 to L1 of float16 without a scale; call "
         "T.set_deq_scale before this copy"
     )
+
+
+def test_a_transposed_store_goes_through_ub() -> None:
+    """Fixpipe transposes nothing, so the vector cores do, where the compiler splits the work."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, 64), "float16"),
+        B: T.Tensor((64, 48), "float16"),
+        C: T.Tensor((48, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_shared((32, 64), "float16")
+            b = T.alloc_shared((64, 48), "float16")
+            c = T.alloc_L0C((32, 48), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(c, C, transpose=True)
+
+    a, b = numbers((32, 64), "float16"), numbers((64, 48), "float16")
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    np.testing.assert_allclose(kernel(a, b), exact(a, b).T, rtol=1e-5, atol=1e-5)

@@ -44,12 +44,6 @@ def positive_to_l1(A, C, n):  # type: ignore[no-untyped-def]
 
 
 @T.macro
-def transposed_from_l0c(A, C, n):  # type: ignore[no-untyped-def]
-    c = T.alloc_L0C((32, 32), "float32")
-    T.copy(c, C, transpose=True)
-
-
-@T.macro
 def transposed_of_some(A, C, n):  # type: ignore[no-untyped-def]
     a = T.alloc_ub((64, 32), "float16")
     T.copy(A[0:n, 0:64], a[0:64, 0:n], transpose=True)
@@ -64,7 +58,6 @@ def computed_in_l1(A, C, n):  # type: ignore[no-untyped-def]
 BETWEEN = "; those from L1 to L0 and to or from UB can be"
 REFUSED = {
     "unsupported on ascend: a transposed copy from global to L1" + BETWEEN: transposed_to_l1,
-    "unsupported on ascend: a transposed copy from L0C to global" + BETWEEN: transposed_from_l0c,
     "unsupported on ascend: ReLU in a copy from global to L1; "
     "those from L0C and to or from UB can have it": positive_to_l1,
     "unsupported on ascend: a transposed copy of extents that are known at run time only": (

@@ -31,7 +31,7 @@ from ..language.values import (
 from ..language.vectors import load_at, vector_of
 from ..suggestions import did_you_mean, unknown_keyword
 from .hints import check_item, check_numbers, check_sides, function_for, printed_at_once
-from .laziness import is_total
+from .laziness import dtype_seen, is_total
 from .prescan import is_of_language, is_unsupported_construct
 from .scopes import Scope
 
@@ -434,15 +434,14 @@ class ExpressionEvaluator(ABC):
         promotes: bool = False,
     ) -> Value:
         """Lazy choice. Both sides are computed only where neither can fault: that vectorizes. One
-        that is made here and now `promotes` to the dtype of both, as in the kernel, where the other
-        side can be looked at."""
+        that is made here and now `promotes` to the dtype of both, as in the kernel, where that of
+        the other side is seen without computing it."""
         condition = self.test(test)
         if isinstance(condition, bool):
             taken, left = (then, other) if condition else (other, then)
-            if not promotes or not is_total(self, left):
-                return self.evaluate(taken)
-            value = self.value(taken)
-            return self.tracer.promoted(value, self.value(left))
+            value = self.evaluate(taken)
+            dtype = dtype_seen(self, left) if promotes else None
+            return value if dtype is None else self.tracer.promoted(value, dtype)
         if not (is_total(self, then) and is_total(self, other)):
             self.mark(node)
             return self.tracer.choose(

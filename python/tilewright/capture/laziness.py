@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from ..language.dtypes import Dtype
-from ..language.values import BufferRef, Element, subscript
+from ..language.values import BufferRef, Element, Expr, subscript
 
 if TYPE_CHECKING:
     from .expressions import ExpressionEvaluator
@@ -42,6 +42,16 @@ def is_total(evaluator: ExpressionEvaluator, node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
         return _is_total_load(evaluator, node)
     return False
+
+
+def dtype_seen(evaluator: ExpressionEvaluator, node: ast.expr) -> Any:
+    """The dtype of a number of the kernel that has a name, or of a named buffer's element; else
+    None. Builds nothing."""
+    if isinstance(node, ast.Subscript):
+        buffer = _known(evaluator, node.value)
+        return buffer.dtype if type(buffer) is BufferRef else None
+    found = _known(evaluator, node)
+    return found.dtype if isinstance(found, Expr) else None
 
 
 def _is_total_operator(evaluator: ExpressionEvaluator, node: ast.BinOp) -> bool:

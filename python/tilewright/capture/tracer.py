@@ -424,11 +424,11 @@ class Tracer:
         sides = [self._side(when_true), self._side(when_false)]
         return self.wrap(self.builder.select(self.value(condition), *sides))
 
-    def promoted(self, value: Any, other: object) -> Any:
-        """`value` in the dtype that a choice between the two has."""
-        if not isinstance(value, Expr) or not isinstance(other, Expr) or value.dtype == other.dtype:
+    def promoted(self, value: Any, other: Any) -> Any:
+        """`value` in the dtype that a choice between it and a number of the dtype `other` has."""
+        if not isinstance(value, Expr) or value.dtype == other:
             return value
-        return self.select(True, value, other)
+        return self.select(True, value, self.wrap(self.builder.cast(self.value(0), other)))
 
     def store(self, target: Element | RegionRef, value: object) -> None:
         if isinstance(target, RegionRef):

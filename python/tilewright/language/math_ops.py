@@ -9,7 +9,7 @@ import math
 
 from ..capture.tracer import current, current_or_none
 from .dtypes import Dtype, to_dtype
-from .values import POISON, Deferred, LanguageError, RegionRef, binary, has_poison, unary
+from .values import POISON, Deferred, Expr, LanguageError, RegionRef, binary, has_poison, unary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,7 +218,9 @@ def _promoted_choice(condition: Any, when_true: Any, when_false: Any) -> Any:
     """The side that is chosen here and now, in the dtype of both."""
     taken, left = (when_true, when_false) if condition else (when_false, when_true)
     tracer = current_or_none()
-    return taken if tracer is None else tracer.promoted(taken, left)
+    if tracer is None or not isinstance(left, Expr):
+        return taken
+    return tracer.promoted(taken, left.dtype)
 
 
 def if_then_else(condition: Any, when_true: Any, when_false: Any) -> Any:
