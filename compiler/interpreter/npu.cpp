@@ -256,11 +256,11 @@ mlir::LogicalResult Machine::checkPipes(const Agent& agent) {
 bool Machine::mayGoOn(llvm::MutableArrayRef<Block> blocks, Agent& agent, mlir::Operation& op) {
   if (auto wait = llvm::dyn_cast<ascend::WaitCrossFlagOp>(op))
     return agent.crossFlags.lookup(scalar(agent, wait.getFlag()).integer) > 0;
-  // sync_all: an agent that has passed it is marked by a count in `crossFlags`.
+  // sync_all: how many an agent has passed is a count in `crossFlags`. One that still waits at an earlier one isn't there.
   return llvm::all_of(blocks, [&](Block& block) {
     return llvm::all_of(block.agents, [&](Agent& other) {
-      return (other.waitsAt && llvm::isa<ascend::SyncAllOp>(other.waitsAt)) ||
-             other.crossFlags.lookup(-1) > agent.crossFlags.lookup(-1);
+      const int64_t waits = other.waitsAt && llvm::isa<ascend::SyncAllOp>(other.waitsAt);
+      return other.crossFlags.lookup(-1) + waits > agent.crossFlags.lookup(-1);
     });
   });
 }

@@ -123,3 +123,26 @@ def test_a_core_that_only_sets_a_flag_is_there(is_automatic: bool) -> None:
     c = np.zeros((32, 32), np.float32)
     kernel(ones, c)
     np.testing.assert_array_equal(c, np.full((32, 32), 32))
+
+
+@pytest.mark.parametrize("target", ["reference", "ascend"])
+def test_two_meetings_one_behind_the_other(target: str) -> None:
+    """A core that is at the second one waits for those that haven't left the first."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 64), "float32"), W: T.Tensor((4, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(2, is_npu=True) as (cid, vid):
+            t = T.alloc_ub((64,), "float32")
+            own = cid * 2 + vid
+            T.copy(A[own, 0], t)
+            T.copy(t, W[own, 0])
+            T.sync_all()
+            T.copy(W[3 - own, 0], t)
+            T.tile.mul(t, t, 2.0)
+            T.sync_all()
+            T.copy(t, W[own, 0])
+
+    a = np.arange(4 * 64, dtype=np.float32).reshape(4, 64)
+    w = np.zeros_like(a)
+    tilewright.compile(main, target=target, pass_configs=CONFIGS)(a, w)
+    np.testing.assert_array_equal(w, a[::-1] * 2)
