@@ -566,6 +566,41 @@ def test_a_scale_is_asked_for() -> None:
     )
 
 
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_an_operand_is_stored_too(is_loaded: bool) -> None:
+    """Nothing leads from L1 to a tensor: the tile lies in UB, too."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, 64), "float16"),
+        B: T.Tensor((64, 32), "float16"),
+        H: T.Tensor((32, 32), "float16"),
+        D: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=2) as _:
+            a = T.alloc_shared((32, 64), "float16")
+            b = T.alloc_shared((64, 32), "float16")
+            h = T.alloc_shared((32, 32), "float16")
+            s = T.alloc_fragment((32, 32), "float32")
+            d = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, s, init=True)
+            if is_loaded:
+                T.copy(B[0:32, :], h)
+            else:
+                T.copy(s, h)
+            T.copy(h, H)
+            T.gemm_v0(h, h, d, init=True)
+            T.copy(d, D)
+
+    a, b = numbers((32, 64), "float16"), numbers((64, 32), "float16")
+    kernel = tilewright.compile(main, out_idx=[2, 3], target="ascend", pass_configs=AUTOMATIC)
+    h, d = kernel(a, b)
+    np.testing.assert_allclose(h, b[:32] if is_loaded else exact(a, b), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(d, exact(h, h), rtol=1e-5, atol=1e-5)
+
+
 def test_a_transposed_store_goes_through_ub() -> None:
     """Fixpipe transposes nothing, so the vector cores do, where the compiler splits the work."""
 

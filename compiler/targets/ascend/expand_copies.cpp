@@ -256,10 +256,13 @@ LogicalResult expandOne(tile::CopyOp copy, const RouteContext& context) {
     return expander.l1ToL0();
   if (from == MemorySpace::UB && to == MemorySpace::UB)
     return expander.ubToUb();
-  const bool isBetweenTensors = from == MemorySpace::Global && to == MemorySpace::Global;
+  const bool isFromL1 = from == MemorySpace::L1,
+             isBetweenTensors = from == MemorySpace::Global && to == MemorySpace::Global;
   return copy.emitError() << "unsupported on ascend: there is no way to copy from "
                           << stringifyMemorySpace(from) << " to " << stringifyMemorySpace(to)
-                          << (isBetweenTensors ? "; copy to a tile, and from there" : "");
+                          << (isBetweenTensors ? "; copy to a tile, and from there"
+                              : isFromL1       ? "; a tile of T.alloc_shared lies in UB, too"
+                                               : "");
 }
 
 /// The DMA between other memories than UB neither transposes nor computes, but from L1 to L0 and from L0C.

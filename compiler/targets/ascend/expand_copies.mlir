@@ -103,7 +103,7 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xf16, L1>
-    // expected-error@+1 {{unsupported on ascend: there is no way to copy from L1 to global}}
+    // expected-error@+1 {{unsupported on ascend: there is no way to copy from L1 to global; a tile of T.alloc_shared lies in UB, too}}
     tile.copy %x : !tile.buffer<8x64xf16, L1> to %A[0, 0] [8, 64] : !tile.buffer<64x64xf16, global>
   }
   return

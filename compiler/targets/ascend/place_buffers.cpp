@@ -51,7 +51,7 @@ struct Uses {
   /// Those that name a view of it.
   SmallVector<tile::GemmOp> gemmsOfViews;
   bool isOperand = false, isResult = false;
-  /// A copy writes it, or reads it for another tile but those in L0.
+  /// A copy writes it, or reads it for a tensor or another tile but those in L0.
   bool isTarget = false, isSource = false;
   /// Something but copies touches it on a vector core.
   bool isVector = false;
@@ -290,7 +290,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
                              "to; copy it to a second tile");
     const MemorySpace space = uses.isResult ? MemorySpace::L0C : MemorySpace::L1;
     const bool isWrittenByCopy = uses.isResult && uses.isTarget;
-    // Nothing leads from L1 to another tile.
+    // Nothing leads from L1 to another tile, or to a tensor.
     const bool isReadOperand = uses.isOperand && (uses.isAdded || uses.isSource);
     if (!uses.isVector && !isWrittenByCopy && !isReadOperand && viewsKeepFractals(alloc, space)) {
       move(alloc, space);
@@ -341,8 +341,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       // Rows by numbers that only vector cores know: they bring them, and all of the tile from there.
       uses.isVector |= isOfTile(copy.getTarget()) && copy.getSource().getType().isGlobal() &&
                        !op->getParentOfType<ScopeOp>() && npu::asksVectorTiles(op);
-      uses.isSource |= isOfTile(copy.getSource()) && !isL0(copy.getTarget()) &&
-                       !copy.getTarget().getType().isGlobal();
+      uses.isSource |= isOfTile(copy.getSource()) && !isL0(copy.getTarget());
     } else if (auto add = dyn_cast<tile::AtomicTileOp>(op); add && isOfTile(add.getSource())) {
       uses.isAdded = true;
     } else {
