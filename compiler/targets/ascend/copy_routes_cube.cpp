@@ -183,8 +183,9 @@ void CopyExpander::fillL1(const BufferRegion& region, Value offset) {
   const SmallVector<int64_t> extents = region.staticExtents();
   const int64_t rows = extents.size() < 2 ? 1 : extents[extents.size() - 2];
   const int64_t groups = int64_t(llvm::divideCeil(extents.back(), npu::blockElements(type)));
-  const int64_t tileRows = npu::fractalRows(type), filled = roundUp(rows, kFractalSide);
-  const bool isWholeColumns = filled == tileRows;
+  // Rows of a part of the tile have others below them, which stay; those of all of it fill their fractals.
+  const bool isWholeColumns = extents.size() < 2 || rows == type.getShape()[extents.size() - 2];
+  const int64_t tileRows = npu::fractalRows(type), filled = isWholeColumns ? tileRows : rows;
   const int64_t pieces = isWholeColumns ? 1 : groups;
   const int64_t bytes = filled * npu::kBlockBytes * (isWholeColumns ? groups : 1);
   const int64_t step = tileRows * npu::blockElements(type);
