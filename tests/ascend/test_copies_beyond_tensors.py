@@ -193,8 +193,8 @@ def test_numbers(name: str) -> None:
     GROUP.check(name)
 
 
-#: Pieces of some rows of a tile in fractals are bytes here and there, of which the analysis takes all
-#: from the first to the last: of these there is a barrier more than the host misses.
+#: Pieces of some rows of a tile in fractals are bytes here and there, of which the analysis takes
+#: all from the first to the last: of these there is a barrier more than the host misses.
 EXACT = [name for name in GROUP.cases if not name.startswith("operand in pieces")]
 
 
