@@ -81,8 +81,8 @@ def add_chain(
         [a, b, c, D],
         {3: exact(first, c)},
         configs=AUTOMATIC,
-        rtol=0.05 if dtype == "bfloat16" else 5e-3,
-        atol=0.2 if dtype == "bfloat16" else 0.05,
+        rtol=0.02 if dtype == "bfloat16" else 2e-3,
+        atol=0.1 if dtype == "bfloat16" else 0.02,
     )
 
 
@@ -141,8 +141,8 @@ for dtype, rows, columns, transposed in (
         [a, b, c, np.zeros((32, rows if transposed else columns), np.float32)],
         {3: c.astype(np.float64) @ (product.T if transposed else product)},
         configs=AUTOMATIC,
-        rtol=0.05 if dtype == "bfloat16" else 5e-3,
-        atol=0.2 if dtype == "bfloat16" else 0.05,
+        rtol=0.02 if dtype == "bfloat16" else 2e-3,
+        atol=0.1 if dtype == "bfloat16" else 0.02,
     )
 
 
@@ -185,7 +185,7 @@ for length, stages in ((128, 0), (128, 2), (100, 2)):
         {3: exact(exact(q, k.T), v)},
         configs=AUTOMATIC,
         rtol=1e-2,
-        atol=0.3,
+        atol=0.03,
     )
 
 
@@ -234,7 +234,7 @@ for length, rows in ((96, 32), (80, 16)):
         {3: exact(np.tril(exact(q, k.T)), v)},
         configs=AUTOMATIC,
         rtol=1e-2,
-        atol=5e-2,
+        atol=2e-2,
     )
 
 
@@ -317,7 +317,7 @@ for dtype in ("float16", "float32"):
         [a, b, c, np.zeros((2, 32, 48), np.float32)],
         {3: np.stack([exact(a, b, c)] * 2)},
         rtol=5e-3,
-        atol=0.05,
+        atol=0.02,
     )
 
 
@@ -403,7 +403,7 @@ for dtype in ("float16", "float32"):
             {3: exact(moved, c)},
             configs=AUTOMATIC,
             rtol=5e-3,
-            atol=0.05,
+            atol=0.02,
         )
 
 

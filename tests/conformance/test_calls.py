@@ -54,3 +54,19 @@ def test_a_tensor_whose_memory_holds_negatives_is_refused():
         kernel(part, out)
     kernel(torch.tensor([1 + 2j, 3 - 4j]).imag, out)
     assert out.tolist() == [2, -4]
+
+
+def test_a_single_negated_element_is_refused_too():
+    """It lies densely, whatever its stride."""
+    torch = pytest.importorskip("torch")
+
+    @T.prim_func
+    def read(A: T.Tensor((1,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1):
+            B[0] = A[0]
+
+    kernel, out = tilewright.compile(read), torch.zeros(1)
+    with pytest.raises(ValueError, match=r"holds the negatives of its elements; pass tensor.reso"):
+        kernel(torch.tensor([1 + 2j]).conj().imag, out)
+    kernel(torch.tensor([1 + 2j]).conj().imag.resolve_neg(), out)
+    assert out.tolist() == [-2]
