@@ -127,7 +127,7 @@ int64_t gemmVectors(const Machine& machine) {
   return machine.isX86 ? 2 : 3;
 }
 
-// What follows was measured where it is chosen (docs/cpu-speed.md); elsewhere it stays as it was measured there.
+// What follows was measured where it is chosen (docs/cpu-speed-notes.md); elsewhere it stays as it was measured there.
 
 bool gemmIsWide(const Machine& machine, int64_t vectors) {
   // 11 loads for 24 multiplications, not 14: each takes of the power that the clock depends on. Of few columns, too many
