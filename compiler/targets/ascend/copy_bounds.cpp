@@ -31,8 +31,23 @@ std::optional<Size> largest(const tile::BufferRegion& region, Operation* op, int
 
 } // namespace
 
+/// Of a copy by the cube core, the region whose rows and columns are those of a part of a tile in columns.
+static std::optional<tile::BufferRegion> regionInColumns(Operation* op) {
+  if (auto load = dyn_cast<npu::LoadL1Op>(op))
+    return load.getGlobalRegion();
+  if (auto store = dyn_cast<npu::StoreL0cOp>(op))
+    return store.getGlobalRegion();
+  return std::nullopt;
+}
+
 void boundBytes(npu::Access& access, Operation* op) {
-  if (access.region || !ShapedType::isDynamic(access.bytes))
+  if (access.region)
+    return;
+  // Of rows that aren't known the dialect names all that the tile has.
+  const std::optional<tile::BufferRegion> inColumns = regionInColumns(op);
+  const bool isOpen =
+      inColumns && llvm::is_contained(inColumns->staticExtents(), ShapedType::kDynamic);
+  if (!ShapedType::isDynamic(access.bytes) && !isOpen)
     return;
   const tile::BufferType type = access.type();
   const int64_t most = npu::storageBytes(type), element = type.getElementBits() / 8;

@@ -26,44 +26,70 @@ int64_t sum(int64_t a, int64_t b) {
   return std::clamp(a + b, -farthest, farthest);
 }
 
-} // namespace
+/// How many combinations of unknowns are tried one by one.
+constexpr int64_t kMostTried = 64;
 
-bool canMeet(int64_t lengthA, int64_t lengthB, int64_t distance,
-             const std::vector<Unknown>& unknowns) {
-  // The ranges meet if low < d < high.
-  const int64_t low = -lengthB, high = lengthA;
-  if (lengthA <= 0 || lengthB <= 0)
-    return false;
-  int64_t least = distance, most = distance, step = 0;
-  const Unknown* only = nullptr;
-  unsigned count = 0;
-  for (const Unknown& unknown : unknowns) {
+/// Unknowns of one step, or of opposite ones, make one: all numbers between the sums of their ends. False if one has
+/// no number at all.
+bool merge(const std::vector<Unknown>& unknowns, std::vector<Unknown>& merged) {
+  for (Unknown unknown : unknowns) {
     if (unknown.low > unknown.high)
       return false;
     if (unknown.step == 0 || (unknown.low == 0 && unknown.high == 0))
       continue;
-    const int64_t first = product(unknown.step, unknown.low);
-    const int64_t last = product(unknown.step, unknown.high);
-    least = sum(least, std::min(first, last));
-    most = sum(most, std::max(first, last));
-    step = std::gcd(step, unknown.step);
-    only = &unknown;
-    ++count;
+    if (unknown.step < 0)
+      unknown = {-unknown.step, -unknown.high, -unknown.low};
+    const auto same = std::ranges::find(merged, unknown.step, &Unknown::step);
+    if (same == merged.end()) {
+      merged.push_back(unknown);
+      continue;
+    }
+    same->low = sum(same->low, unknown.low);
+    same->high = sum(same->high, unknown.high);
+  }
+  return true;
+}
+
+/// Whether low < d < high, for any d that is `distance` plus a number of each of the unknowns from `first` on, of
+/// which the last has the most. `tries` is how many combinations of the others may still be tried.
+bool isBetween(int64_t low, int64_t high, int64_t distance, const std::vector<Unknown>& unknowns,
+               size_t first, int64_t tries) {
+  int64_t least = distance, most = distance, step = 0;
+  for (size_t at = first; at < unknowns.size(); ++at) {
+    least = sum(least, product(unknowns[at].step, unknowns[at].low));
+    most = sum(most, product(unknowns[at].step, unknowns[at].high));
+    step = std::gcd(step, unknowns[at].step);
   }
   if (most <= low || least >= high)
     return false;
-  if (count == 0)
+  if (first == unknowns.size())
     return true;
-  if (count == 1) {
-    // The smallest d above `low` and not below `least`, in steps from an end of the range.
-    const int64_t start = distance + product(only->step, only->low);
-    const int64_t width = std::abs(only->step);
-    const int64_t floor = std::max(low + 1, least);
-    const int64_t d = start + product(width, -floorDiv(start - floor, width));
-    return d < high && d <= most;
-  }
-  const int64_t d = low + 1 + ((distance - (low + 1)) % step + step) % step;
-  return d < high;
+  // The smallest d above `low` and not below `least`, in steps from an end of the range.
+  const int64_t floor = std::max(low + 1, least);
+  const int64_t smallest = sum(least, product(step, -floorDiv(least - floor, step)));
+  if (smallest >= high || smallest > most)
+    return false;
+  const Unknown& unknown = unknowns[first];
+  const int64_t count = unknown.high - unknown.low + 1;
+  if (first + 1 == unknowns.size() || count > tries)
+    return true;
+  for (int64_t number = unknown.low; number <= unknown.high; ++number)
+    if (isBetween(low, high, sum(distance, product(unknown.step, number)), unknowns, first + 1,
+                  tries / count))
+      return true;
+  return false;
+}
+
+} // namespace
+
+bool canMeet(int64_t lengthA, int64_t lengthB, int64_t distance,
+             const std::vector<Unknown>& unknowns) {
+  std::vector<Unknown> merged;
+  if (lengthA <= 0 || lengthB <= 0 || !merge(unknowns, merged))
+    return false;
+  std::ranges::sort(merged, {}, [](const Unknown& each) { return each.high - each.low; });
+  // The ranges meet if -lengthB < d < lengthA.
+  return isBetween(-lengthB, lengthA, distance, merged, 0, kMostTried);
 }
 
 } // namespace tilewright::ascend::model

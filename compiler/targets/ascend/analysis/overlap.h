@@ -15,7 +15,7 @@ struct Unknown {
 };
 
 /// True if [0, lengthA) and [d, d + lengthB) can have a byte in common, where d is `distance` plus
-/// the sum of `unknowns`. Exact for one unknown; for more, it errs only to true.
+/// the sum of `unknowns`. Exact where all but one have few combinations of numbers; else it errs only to true.
 bool canMeet(int64_t lengthA, int64_t lengthB, int64_t distance,
              const std::vector<Unknown>& unknowns);
 
