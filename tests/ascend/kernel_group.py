@@ -67,7 +67,7 @@ class Case:
     is_faulty: bool = False
     told: list[str] = field(default_factory=list)
     manifest: Any = None
-    stages: dict[str, str] = field(default_factory=dict)
+    texts: list[tuple[str, str]] = field(default_factory=list)
     lines_before: int = 0
     loaded: Any = None
     problem: Exception | None = None
@@ -79,7 +79,12 @@ class Case:
         if not self.is_faulty:
             assert [each for each in self.told if "nothing orders them" in each] == []
         self.manifest = artifact.manifest
-        self.stages = dict(artifact.stages)
+        self.texts = list(artifact.stages)
+
+    @property
+    def stages(self) -> dict[str, str]:
+        """The text of each stage; of several launches those of the last one."""
+        return dict(self.texts)
 
     @property
     def ascendc(self) -> str:
@@ -201,7 +206,7 @@ class KernelGroup:
         if case.problem is not None:
             raise case.problem
         subject = Subject(
-            case.stages, case.manifest, library, library.with_suffix(".cpp"), case.lines_before
+            case.texts, case.manifest, library, library.with_suffix(".cpp"), case.lines_before
         )
         return subject.removals(case.arguments, most, seed)
 

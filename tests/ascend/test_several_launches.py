@@ -110,6 +110,17 @@ def test_numbers(name: str) -> None:
     GROUP.check(name)
 
 
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_each_flag_of_each_launch_is_needed(name: str) -> None:
+    removals = GROUP.removals(name)
+    assert removals.missed() == []
+    assert removals.needless() == []
+    assert [why for why, is_needed in removals.inserted.items() if not is_needed] == []
+    of_launches = {why.partition(",")[0] for why in removals.inserted}
+    several = GROUP.cases[name].ascendc.count("__global__")
+    assert of_launches == {f"launch {number + 1}" for number in range(several)}
+
+
 def compiled(kernel: Any, out_idx: list[int]) -> Any:
     return tilewright.compile(kernel, out_idx, target="ascend", pass_configs=AUTOMATIC)
 

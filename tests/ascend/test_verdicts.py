@@ -22,7 +22,7 @@ def zeros(kernel: Any) -> list[Any]:
 @pytest.mark.parametrize("make", [softmax, two_buffers], ids=["softmax", "two_buffers"])
 def test_of_kernels_with_automatic_flags(make: Any, tmp_path: Path) -> None:
     kernel = make()
-    subject = Subject.built(dict(kernel.stages()), kernel.entry.manifest, tmp_path)
+    subject = Subject.built(kernel.stages(), kernel.entry.manifest, tmp_path)
     removals = subject.removals(zeros(kernel))
     assert len(removals.host) > 6
     assert removals.missed() == []
@@ -31,7 +31,7 @@ def test_of_kernels_with_automatic_flags(make: Any, tmp_path: Path) -> None:
 
 def test_of_flags_by_hand(tmp_path: Path) -> None:
     kernel = flags_by_hand("")
-    subject = Subject.built(dict(kernel.stages()), kernel.entry.manifest, tmp_path)
+    subject = Subject.built(kernel.stages(), kernel.entry.manifest, tmp_path)
     removals = subject.removals(zeros(kernel))
     assert len(removals.host) > 6
     assert removals.missed() == []

@@ -51,9 +51,9 @@ def optimizer(text: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
-def numbered(text: str) -> str:
-    """Each synchronisation with a number of its own."""
-    number = 0
+def numbered(text: str, first: int = 0) -> str:
+    """Each synchronisation with a number of its own, from `first` on."""
+    number = first
     lines = text.splitlines()
     for place, line in enumerate(lines):
         if not SYNC.match(line):
@@ -176,31 +176,43 @@ def host_mode(mode: str) -> Iterator[Callable[[], str]]:
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
+Stages = Sequence[tuple[str, str]]
+
+
 class Subject:
     """A kernel whose instructions and whose library are at hand. Its Ascend C stands in the file
-    `text`, behind `lines_before` lines."""
+    `text`, behind `lines_before` lines. Numbers go on from launch to launch."""
 
     def __init__(
         self,
-        stages: dict[str, str],
+        stages: Stages,
         manifest: str,
         library: Path,
         text: Path,
         lines_before: int = 0,
     ) -> None:
         self.manifest = manifest
-        self.instructions = numbered(stages["check-hazards"])
-        self.source = stages["ascendc"]
+        self.launches: list[str] = []
+        #: By number: the line, and the launch in which it stands.
+        self.names: dict[int, str] = {}
+        self.launch_of: dict[int, int] = {}
+        for launch, own in enumerate(text for name, text in stages if name == "check-hazards"):
+            self.launches.append(numbered(own, len(self.names)))
+            for line in self.launches[-1].splitlines():
+                if NUMBER in line:
+                    number = numbers_in(line)[0]
+                    self.names[number], self.launch_of[number] = line.strip(), launch
+        self.source = dict(stages)["ascendc"]
         self.library = library
         self.text = text
         self.lines_before = lines_before
         self.tells_of_counts = False
 
     @classmethod
-    def built(cls, stages: dict[str, str], manifest: str, folder: Path) -> Subject:
+    def built(cls, stages: Stages, manifest: str, folder: Path) -> Subject:
         """With a library of its own."""
         library, text = folder / "kernel.so", folder / "kernel.cpp"
-        text.write_text(stages["ascendc"])
+        text.write_text(dict(stages)["ascendc"])
         driver = PROGRAMS / "tilewright-ascendc"
         command = [driver, "build", "--shared", text, "-o", library, "-O0"]
         built = subprocess.run(
@@ -218,23 +230,31 @@ class Subject:
         artifact, found = _compiler.compile(captured.module, options)
         unordered = [d.message for d in found if "nothing orders them" in d.message]
         assert artifact is not None and not unordered, [d.message for d in found]
-        return cls.built(dict(artifact.stages), artifact.manifest, folder)
+        return cls.built(artifact.stages, artifact.manifest, folder)
 
     def checker(self, chosen: set[int]) -> dict[int, bool]:
         """Whether the checker reports each removal. All go through one process."""
-        lines = self.instructions.splitlines(keepends=True)
         numbers, ends, texts = [], [], []
-        for number, place in self.places(lines):
-            if number not in chosen:
-                continue
-            texts.append("".join(lines[:place] + lines[place + 1 :]))
-            numbers.append(number)
-            ends.append((ends[-1] if ends else 0) + texts[-1].count("\n") + 1)
+        for launch in self.launches:
+            lines = launch.splitlines(keepends=True)
+            for number, place in self.places(lines):
+                if number not in chosen:
+                    continue
+                texts.append("".join(lines[:place] + lines[place + 1 :]))
+                numbers.append(number)
+                ends.append((ends[-1] if ends else 0) + texts[-1].count("\n") + 1)
         told = optimizer("// -----\n".join(texts), "--ascend-check-hazards", "--split-input-file")
         verdicts = dict.fromkeys(numbers, False)
         for at in re.findall(r"^<stdin>:(\d+):\d+: (?:warning|error):", told.stderr, re.MULTILINE):
             verdicts[numbers[bisect_left(ends, int(at))]] = True
         return verdicts
+
+    def insertion(self, number: int) -> str | None:
+        """As `insertion_of`; each launch counts its own."""
+        found = insertion_of(self.names[number])
+        if found is None or len(self.launches) == 1:
+            return found
+        return f"launch {self.launch_of[number] + 1}, {found}"
 
     @staticmethod
     def places(lines: list[str]) -> list[tuple[int, int]]:
@@ -244,9 +264,11 @@ class Subject:
     def statements(self) -> dict[int, list[int]]:
         """The lines of the file that each number became."""
         passes = ("--ascend-split-cube-vector", "--ascend-plain-exits")
-        split = optimizer(self.instructions, *passes)
-        assert split.returncode == 0, split.stderr
-        numbers = numbers_in(split.stdout)
+        numbers = []
+        for launch in self.launches:
+            split = optimizer(launch, *passes)
+            assert split.returncode == 0, split.stderr
+            numbers += numbers_in(split.stdout)
         first = self.lines_before + 1
         source = self.source.splitlines()
         lines = [first + i for i, line in enumerate(source) if STATEMENT.match(line)]
@@ -301,7 +323,7 @@ class Subject:
     def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
         """All of them, or `most` by chance. What these arguments don't need, others may."""
         refused: list[str] = []
-        runs = other_runs(arguments, lengths=lengths_asked_for(self.instructions))
+        runs = other_runs(arguments, lengths=lengths_asked_for("\n".join(self.launches)))
         others = self.possible_runs(runs, refused)
         removals = self.removals_of_runs(chain([arguments], others), most, seed)
         removals.refused = refused
@@ -312,11 +334,6 @@ class Subject:
     ) -> Removals:
         """What the host reports in any of several runs; those behind the first are asked only for
         what none has reported so far."""
-        names = {
-            numbers_in(line)[0]: line.strip()
-            for line in self.instructions.splitlines()
-            if NUMBER in line
-        }
         host: dict[int, bool] = {}
         inserted: dict[str, bool] = {}
         tried: list[tuple[list[Any], dict[str, set[str]]]] = []
@@ -333,10 +350,10 @@ class Subject:
                 )
             whole: dict[str, set[str]] = {}
             for number in chosen:
-                if (insertion := insertion_of(names[number])) is not None:
+                if (insertion := self.insertion(number)) is not None:
                     whole.setdefault(insertion, set())
             for number, found in sites.items():
-                insertion = insertion_of(names[number])
+                insertion = self.insertion(number)
                 if insertion is not None and insertion in whole:
                     whole[insertion].update(found)
             for insertion, texts in whole.items():
@@ -355,4 +372,4 @@ class Subject:
                     for arguments, whole in tried
                     if insertion in whole
                 )
-        return Removals(self.checker(set(host)), host, names, inserted, [])
+        return Removals(self.checker(set(host)), host, self.names, inserted, [])
