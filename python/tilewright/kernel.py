@@ -209,10 +209,12 @@ class JITKernel(_runtime.Kernel):
     ) -> str:
         """Of a kernel for Ascend: how long the chip would take and what each pipe does meanwhile,
         where buffers lie in each memory, and each flag and barrier that the compiler put in, with
-        the reason. The kernel is called once for that, with `arguments`, or with zeros.
+        the reason. The kernel is called once for that, with `arguments`, or with zeros. Of several
+        launches each has a part of its own in all of them: `launch 2 of 3 (line 41)`.
 
         `svg` names a file for a picture of the memories, `timeline` one for a page that shows every
-        instruction (docs/ascend-timing.md) or, if it ends in `.svg`, for a picture of it.
+        instruction (docs/ascend-timing.md) or, if it ends in `.svg`, for a picture of it; the
+        second launch is in `time.2.html` where the first is in `time.html`.
         `time_only` is faster, and only for kernels that don't branch on data in memory:
         instructions have no effect then.
         """
@@ -244,7 +246,13 @@ class JITKernel(_runtime.Kernel):
             times = modelled_times(self, *given, time_only=only, timeline=timeline)
         except told as problem:
             return f"no estimate of its time: {problem}\n"
-        return text_of(times)
+        return text_of(times, self._launches())
+
+    def _launches(self) -> dict[str, str]:
+        """Of a kernel with several launches: which one a function of the device is."""
+        texts = [text for name, text in self.stages() if name == "launches"]
+        pairs = [line.partition(": ") for text in texts for line in text.splitlines()]
+        return {f"{name}_kernel": words for name, _, words in pairs}  # as the host names it
 
     def show_source(self) -> None:
         """Prints `get_kernel_source()`."""

@@ -4,6 +4,8 @@ other."""
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,15 +128,56 @@ def compiled(kernel: Any, out_idx: list[int]) -> Any:
 
 
 def test_a_library_of_its_own() -> None:
-    """Its source, its report and a grid that is none or too large."""
+    """Its source, which has a device function for each launch."""
     kernel = compiled(of_two_vector_cores, [1])
     a = random.uniform(-1, 1, (8, 64)).astype(np.float32)
     np.testing.assert_allclose(kernel(a), 2 * np.exp(a), rtol=1e-5)
     source = kernel.get_kernel_source()
     assert source.count("__global__") == 2 and source.count("#include") == 2
-    report = kernel.report(a)
+
+
+def test_the_report_tells_of_each_launch(tmp_path: Path) -> None:
+    kernel = compiled(of_two_vector_cores, [1])
+    a = np.zeros((8, 64), np.float32)
+    picture, timeline = tmp_path / "memory.svg", tmp_path / "time.svg"
+    report = kernel.report(a, svg=str(picture), timeline=str(timeline))
     assert "estimated time of 2 launches: " in report
     assert report.count("on average; waits are those of") == 2
+    start = of_two_vector_cores.function.__code__.co_firstlineno
+    first, second = f"launch 1 of 2 (line {start + 3})", f"launch 2 of 2 (line {start + 8})"
+    assert f"\n{first}: estimated time on 910B2: " in report
+    assert f"\n{second}: estimated time on 910B2: " in report
+    memory, _, flags = report.partition("\nflags and barriers\n")
+    assert f"\n{first}\nUB: 256 of " in memory and f"\n{second}\nUB: 1024 of " in memory
+    of_first, _, of_second = flags.partition(f"{second}\n")
+    assert of_first.startswith(f"{first}\nflag ") and "exp (line" in of_first
+    assert "add (line" not in of_first
+    assert "add (line" in of_second and "exp" not in of_second
+    texts = "".join(ET.parse(picture).getroot().itertext())
+    assert f"{first}, UB: 256 of" in texts and f"{second}, UB: 1024 of" in texts
+    for number, page in enumerate((timeline, tmp_path / "time.2.svg")):
+        assert f" of of_two_vector_cores_{number}_kernel<" in page.read_text()
+
+
+def test_the_report_of_launches_that_have_no_blocks() -> None:
+    """One launch isn't there, in which nothing is ordered; the other one still has its number."""
+
+    @T.prim_func
+    def main(n: T.int32, C: T.Tensor((64,), "int32")):
+        with T.Kernel(n, is_npu=True, threads=1) as cid:
+            x = T.alloc_ub((16,), "int32")
+            T.tile.fill(x, cid)
+        with T.Kernel(2, is_npu=True, threads=1) as cid:
+            x = T.alloc_ub((16,), "int32")
+            T.copy(C[cid * 16], x)
+            T.tile.add(x, x, 1)
+            T.copy(x, C[cid * 16])
+
+    report = compiled(main, []).report(0, np.zeros(64, np.int32))
+    line = main.function.__code__.co_firstlineno + 2
+    assert report.startswith("estimated time of 1 launch: ")
+    assert f"\nlaunch 2 of 2 (line {line + 3}): estimated time on" in report
+    assert f"launch 1 of 2 (line {line})\nnone was put in by the compiler\n" in report
 
 
 def test_grids_of_the_caller() -> None:

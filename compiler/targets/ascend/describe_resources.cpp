@@ -3,6 +3,7 @@
 
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/place_of.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/ir/thread_ops.h"
 #include "compiler/targets/ascend/buffer_lives.h"
 #include "compiler/targets/ascend/describe_hazard.h"
@@ -83,8 +84,21 @@ std::string memoryMapText(func::FuncOp kernel, const chips::AscendChip& chip) {
   return text;
 }
 
-std::string memoryMapSvg(func::FuncOp kernel, const chips::AscendChip& chip) {
-  return memoryPicture(memoriesOf(kernel, chip));
+std::string memoryMapSvg(ArrayRef<std::pair<func::FuncOp, std::string>> launches,
+                         const chips::AscendChip& chip) {
+  std::vector<MemoryRows> all;
+  for (const auto& [kernel, words] : launches)
+    for (MemoryRows& memory : memoriesOf(kernel, chip)) {
+      memory.name = words + memory.name;
+      all.push_back(std::move(memory));
+    }
+  return memoryPicture(all);
+}
+
+std::string launchWords(func::FuncOp kernel, size_t number, size_t count) {
+  const std::string place = placeWords(*kernel.getOps<tile::LaunchOp>().begin());
+  return "launch " + std::to_string(number + 1) + " of " + std::to_string(count) +
+         (place.empty() ? "" : " (" + place + ")");
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
 #include <string>
+#include <utility>
 
 namespace tilewright::chips {
 struct AscendChip;
@@ -17,8 +18,12 @@ namespace tilewright::ascend {
 std::string memoryMapText(mlir::func::FuncOp kernel, const chips::AscendChip& chip);
 
 /// The same as a picture: across, the kernel from its first to its last instruction; downwards, the
-/// addresses of a memory.
-std::string memoryMapSvg(mlir::func::FuncOp kernel, const chips::AscendChip& chip);
+/// addresses of a memory. Of several launches each comes with words that its memories begin with.
+std::string memoryMapSvg(llvm::ArrayRef<std::pair<mlir::func::FuncOp, std::string>> launches,
+                         const chips::AscendChip& chip);
+
+/// "launch 2 of 3 (line 41)", of the launch of that number, from 0 on, which is the only one in `kernel`.
+std::string launchWords(mlir::func::FuncOp kernel, size_t number, size_t count);
 
 /// A line for each flag and barrier that the compiler inserted: what, where, why. Then how many the operations
 /// of each line brought along for their own parts. `written` is the kernel before anything was lowered, which

@@ -60,7 +60,7 @@ TEST_F(DescribeResources, MemoryMap) {
 }
 
 TEST_F(DescribeResources, Picture) {
-  const std::string svg = memoryMapSvg(kernel, chip);
+  const std::string svg = memoryMapSvg({{kernel, ""}}, chip);
   EXPECT_EQ(svg.substr(0, 4), "<svg");
   EXPECT_NE(svg.find("<title>y: 256 bytes from 256, lines 6 to 7</title>"), std::string::npos);
 }

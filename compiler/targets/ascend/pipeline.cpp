@@ -196,13 +196,28 @@ std::string printParts(func::FuncOp written, MutableArrayRef<Part> parts, LineSt
 /// What tells of the kernel; false if it can't be printed.
 bool addTexts(func::FuncOp written, MutableArrayRef<Part> parts, Session& session,
               std::string& source) {
-  std::string memory, waits;
-  for (Part& part : parts) {
-    memory += memoryMapText(part.kernel(), *session.chip);
-    waits += insertedWaitsText(part.kernel(), kernelOf(*part.written));
+  std::string memory, waits, launches;
+  SmallVector<std::pair<func::FuncOp, std::string>> pictures;
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    func::FuncOp kernel = part.kernel();
+    const std::string ownWaits = insertedWaitsText(kernel, kernelOf(*part.written));
+    std::string words;
+    if (parts.size() > 1) {
+      words = launchWords(kernel, number, parts.size());
+      launches += kernel.getName().str() + ": " + words + "\n";
+      memory += words + "\n";
+      waits += words + "\n" + (ownWaits.empty() ? "none was put in by the compiler\n" : ownWaits);
+      words += ", ";
+    } else {
+      waits = ownWaits;
+    }
+    memory += memoryMapText(kernel, *session.chip);
+    pictures.emplace_back(kernel, words);
   }
+  if (parts.size() > 1)
+    session.stages.emplace_back("launches", launches);
   session.stages.emplace_back("memory", memory);
-  session.stages.emplace_back("memory.svg", memoryMapSvg(parts.front().kernel(), *session.chip));
+  session.stages.emplace_back("memory.svg", memoryMapSvg(pictures, *session.chip));
   session.stages.emplace_back("waits", waits);
   const PhaseTimer timer(session, "print");
   source = printParts(written, parts, LineStyle::Directives);

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tilewright.kernel import JITKernel
 
@@ -153,6 +153,16 @@ class _HostOptions:
 _HOST_OPTIONS = _HostOptions()
 
 
+def _in_order(folder: Path) -> list[Path]:
+    """What the host wrote for launches, `time.json`, `time.2.json` and so on."""
+
+    def number(path: Path) -> int:
+        _, *between, _ = path.name.split(".")
+        return int(between[0]) if between else 1
+
+    return sorted(folder.iterdir(), key=number)
+
+
 @contextmanager
 def recorded_times(*words: str) -> Iterator[list[AscendTime]]:
     """The modelled times of all launches in a `with` block, in the list from its end on. `words`
@@ -162,8 +172,7 @@ def recorded_times(*words: str) -> Iterator[list[AscendTime]]:
         wanted = f"time-json={folder}/time.json"
         with _HOST_OPTIONS.with_words(wanted, f"time-limit={_TIME_LIMIT}", *words):
             yield times
-        written = sorted(Path(folder).glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        times += [AscendTime.from_json(path.read_text()) for path in written]
+        times += [AscendTime.from_json(path.read_text()) for path in _in_order(Path(folder))]
 
 
 def modelled_time(kernel: JITKernel, *arguments: Any, **choices: Any) -> AscendTime | None:
@@ -184,7 +193,8 @@ def modelled_times(
     unless another is named; none where the kernel doesn't run on our host. `time_only`: no
     effects and no checks, which is fast, but only for kernels that don't branch on data in memory.
     `timeline` names a file for the page that shows every instruction or, if it ends in `.svg`, for
-    a picture of the cores that end last; of several launches of the last one."""
+    a picture of the cores that end last; behind the first launch, others have their number before
+    its suffix."""
     chip = chip or json.loads(kernel.entry.manifest)["cpu"]
     words = [f"chip={chip}", *(["time-only"] if time_only else [])]
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
@@ -194,26 +204,29 @@ def modelled_times(
             words.append(f"{kind}{folder}/page.txt")
         with recorded_times(*words) as times:
             kernel(*arguments)
-        pages = list(Path(folder).iterdir())
-        if timeline is not None and pages:
-            text = pages[-1].read_text(encoding="utf-8")
+        pages = _in_order(Path(folder))
+        for number, page in enumerate(pages if timeline is not None else [], 1):
+            text = page.read_text(encoding="utf-8")
             if is_picture:
                 from .timeline_picture import timeline_picture
 
                 text = timeline_picture(json.loads(text))
-            Path(timeline).write_text(text, encoding="utf-8")
+            path = Path(str(timeline))
+            named = path if number == 1 else path.with_suffix(f".{number}{path.suffix}")
+            named.write_text(text, encoding="utf-8")
     return times
 
 
-def text_of(times: list[AscendTime]) -> str:
-    """Of the launches of one call."""
-    if len(times) == 1:
+def text_of(times: list[AscendTime], launches: Mapping[str, str]) -> str:
+    """Of the launches of one call; `launches` has words for each, by the host's name for it."""
+    if len(times) == 1 and not launches:
         return times[0].text()
     if not times:
         return "no estimate of its time: it didn't run on the host\n"
     total = sum(time.task for time in times)
-    parts = [f"{time.kernel}: {time.text()}" for time in times]
-    return "".join([f"estimated time of {len(times)} launches: {total:.2f} us\n", *parts])
+    parts = [f"{launches.get(time.kernel, time.kernel)}: {time.text()}" for time in times]
+    all_of_them = "1 launch" if len(times) == 1 else f"{len(times)} launches"
+    return "".join([f"estimated time of {all_of_them}: {total:.2f} us\n", *parts])
 
 
 def calls_of(times: list[AscendTime], order: Sequence[Row]) -> list[Row | None]:
