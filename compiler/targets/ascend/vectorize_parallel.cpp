@@ -22,6 +22,7 @@
 #include "compiler/targets/ascend/named_nests.h"
 #include "compiler/targets/ascend/nest_branches.h"
 #include "compiler/targets/ascend/nest_vectorizer.h"
+#include "compiler/targets/ascend/overlapping_operands.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/scalar_functions.h"
 #include "compiler/targets/ascend/split_statements.h"
@@ -218,6 +219,11 @@ public:
     getOperation().walk([&](tile::ParallelOp nest) { nests.push_back(nest); });
     // Those of the kernel, and of operations that have been expanded already.
     getOperation().walk([&](PipeBarrierOp barrier) { own.insert(barrier); });
+    bool isRefused = false;
+    for (tile::ParallelOp nest : nests)
+      isRefused |= !checkOperands(nest);
+    if (isRefused)
+      return signalPassFailure();
     for (tile::ParallelOp nest : nests) {
       Operation* next = nest->getNextNode();
       Block* block = nest->getBlock();
