@@ -239,21 +239,30 @@ mlir::LogicalResult Machine::runAtomicTile(Agent& agent, tile::AtomicTileOp op) 
   if (failed(source) || failed(target))
     return mlir::failure();
   const mlir::Type to = target->buffer->type.getElementType();
-  return forEachPosition(
-      tile::withoutUnitExtents(source->extents),
-      [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
-        auto operand = read(op, *source->buffer, source->at(spread(position, source->extents)));
-        isAtomic = true;
-        llvm::scope_exit leave([&] { isAtomic = false; });
-        const auto place = target->at(spread(position, target->extents));
-        auto before = read(op, *target->buffer, place);
-        if (failed(operand) || failed(before))
-          return mlir::failure();
-        if (!*before)
-          return mlir::success();
-        return write(op, *target->buffer, place,
-                     combine(op.getKind(), to, **before, operand->value_or(Scalar())));
-      });
+  const auto extents = tile::withoutUnitExtents(source->extents);
+  std::vector<Scalar> operands; // all of them first: source and target may overlap
+  auto readAt = [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+    auto operand = read(op, *source->buffer, source->at(spread(position, source->extents)));
+    if (failed(operand))
+      return mlir::failure();
+    operands.push_back(operand->value_or(Scalar()));
+    return mlir::success();
+  };
+  if (failed(forEachPosition(extents, readAt)))
+    return mlir::failure();
+  auto next = operands.begin();
+  return forEachPosition(extents, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+    const Scalar operand = *next++;
+    isAtomic = true;
+    llvm::scope_exit leave([&] { isAtomic = false; });
+    const auto place = target->at(spread(position, target->extents));
+    auto before = read(op, *target->buffer, place);
+    if (failed(before))
+      return mlir::failure();
+    if (!*before)
+      return mlir::success();
+    return write(op, *target->buffer, place, combine(op.getKind(), to, **before, operand));
+  });
 }
 
 mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {

@@ -273,10 +273,15 @@ mlir::LogicalResult Machine::runReduce(Agent& agent, tile::ReduceOp op) {
   llvm::SmallVector<int64_t> outer(source->extents);
   outer[op.getDim()] = 1;
   bool dropsDim = target->extents.size() < source->extents.size();
-  return forEachPosition(outer, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
-    llvm::SmallVector<int64_t> at(position), into(position);
+  auto placeOf = [&](llvm::ArrayRef<int64_t> position) {
+    llvm::SmallVector<int64_t> into(position);
     if (dropsDim)
       into.erase(into.begin() + op.getDim());
+    return target->at(into);
+  };
+  std::vector<Scalar> results; // written once all is read: source and target may overlap
+  auto reduceAt = [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+    llvm::SmallVector<int64_t> at(position);
     std::optional<Scalar> total = beforeAll(op.getKind(), type);
     for (at[op.getDim()] = 0; at[op.getDim()] < source->extents[op.getDim()]; ++at[op.getDim()]) {
       auto value = read(op, *source->buffer, source->at(at));
@@ -289,15 +294,21 @@ mlir::LogicalResult Machine::runReduce(Agent& agent, tile::ReduceOp op) {
       total = total ? accumulate(op.getKind(), type, *total, next, op.getNanPropagate()) : next;
     }
     if (!op.getClear()) {
-      auto before = read(op, *target->buffer, target->at(into));
+      auto before = read(op, *target->buffer, placeOf(position));
       if (failed(before))
         return mlir::failure();
       Scalar held = magnitude(op.getKind(), type,
                               convert(asStored(to, before->value_or(Scalar())), to, type));
       total = total ? accumulate(op.getKind(), type, held, *total, op.getNanPropagate()) : held;
     }
-    return write(op, *target->buffer, target->at(into),
-                 convert(settle(type, total.value_or(Scalar())), type, to));
+    results.push_back(convert(settle(type, total.value_or(Scalar())), type, to));
+    return mlir::success();
+  };
+  if (failed(forEachPosition(outer, reduceAt)))
+    return mlir::failure();
+  auto next = results.begin();
+  return forEachPosition(outer, [&](llvm::ArrayRef<int64_t> position) {
+    return write(op, *target->buffer, placeOf(position), *next++);
   });
 }
 
@@ -311,20 +322,31 @@ mlir::LogicalResult Machine::runScan(Agent& agent, tile::ScanOp op) {
   llvm::SmallVector<int64_t> outer(source->extents);
   int64_t dim = int64_t(op.getDim()), extent = outer[dim];
   outer[dim] = 1;
-  return forEachPosition(outer, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+  auto placeOf = [&](const Window& side, llvm::ArrayRef<int64_t> position, int64_t step) {
     llvm::SmallVector<int64_t> at(position);
+    at[dim] = op.getReverse() ? extent - 1 - step : step;
+    return side.at(at);
+  };
+  std::vector<Scalar> results; // written once all is read: source and target may overlap
+  auto scanAt = [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
     std::optional<Scalar> total = beforeAll(op.getKind(), type);
     for (int64_t step = 0; step < extent; ++step) {
-      at[dim] = op.getReverse() ? extent - 1 - step : step;
-      auto value = read(op, *source->buffer, source->at(at));
+      auto value = read(op, *source->buffer, placeOf(*source, position, step));
       if (failed(value))
         return mlir::failure();
       Scalar next = convert(asStored(from, value->value_or(Scalar())), from, type);
       total = total ? accumulate(op.getKind(), type, *total, next, false) : next;
-      if (failed(
-              write(op, *target->buffer, target->at(at), convert(settle(type, *total), type, to))))
-        return mlir::failure();
+      results.push_back(convert(settle(type, *total), type, to));
     }
+    return mlir::success();
+  };
+  if (failed(forEachPosition(outer, scanAt)))
+    return mlir::failure();
+  auto next = results.begin();
+  return forEachPosition(outer, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+    for (int64_t step = 0; step < extent; ++step)
+      if (failed(write(op, *target->buffer, placeOf(*target, position, step), *next++)))
+        return mlir::failure();
     return mlir::success();
   });
 }

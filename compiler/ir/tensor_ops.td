@@ -108,7 +108,7 @@ def Tile_ReduceOp : Tile_TensorOp<"reduce"> {
 }
 
 def Tile_ScanOp : Tile_TensorOp<"scan"> {
-  let summary = "inclusive running sum or max along one dim; source and target may be the same";
+  let summary = "inclusive running sum or max along one dim; all is read before anything is written";
   let arguments = !con((ins Tile_ReduceKind:$kind), Tile_CopySource.operands, Tile_CopyTarget.operands,
       Tile_CopySource.attributes, Tile_CopyTarget.attributes,
       (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$reverse));

@@ -40,7 +40,6 @@ constexpr llvm::StringLiteral kPrefix = "cpu-";
 std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fastMath,
                                                 unsigned expBits, int64_t expMost) {
   std::vector<std::unique_ptr<Pass>> passes;
-  passes.push_back(createPartOverlaps());
   passes.push_back(createMarkInBounds());
   passes.push_back(createMarkRoundings(fastMath && expBits <= kShortExpBits));
   passes.push_back(createLowerDots(machine));
@@ -207,7 +206,8 @@ bool compileModule(ModuleOp original, Session& session) {
       !runPass(*module, createGroupThreads(), kPrefix, session) ||
       !runPass(*module, createSplitFragments(), kPrefix, session) ||
       !runPass(*module, createInsertSyncs(), kPrefix, session) ||
-      !runPass(*module, createSplitThreads(), kPrefix, session))
+      !runPass(*module, createSplitThreads(), kPrefix, session) ||
+      !runPass(*module, createPartOverlaps(), kPrefix, session))
     return fail(session);
   numberAsserts(*module);
   const OwningOpRef<ModuleOp> described = module->clone(); // the manifest lists all assertions
