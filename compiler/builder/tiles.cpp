@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on tiles: shapes, dtypes and scopes.
 #include "compiler/builder/operands.h"
+#include "compiler/ir/npu_access.h"
+#include "compiler/ir/region_overlap.h"
 
 namespace tilewright {
 
@@ -286,17 +288,30 @@ private:
   Construction& state;
   const Side &a, &b, &c;
 
-  /// Whether an operand isn't known to have elements in common with the result, under the same name.
+  /// Whether an operand isn't known to have elements in common with the result, under any name.
   bool isApart(const char* role, const Side& operand) {
-    if (&record(operand) != &record(c))
+    const BufferRecord &own = record(c), &other = record(operand);
+    if (&own == &other ? !meets(operand) : !isSeenAs(operand))
       return true;
+    state.error("gemm C, " + quoted(own.name) + ", has elements of " + role +
+                    (own.name == other.name ? "" : ", " + quoted(other.name)) +
+                    ", which would change while they are read; give it a tile of its own",
+                {state.allocatedHere(own)});
+    return false;
+  }
+
+  /// As views of one tile: certainly.
+  bool isSeenAs(const Side& operand) {
+    return npu::storageOf(record(c).ir) == npu::storageOf(record(operand).ir) &&
+           llvm::is_contained({tile::Overlap::Same, tile::Overlap::Certain},
+                              tile::compareParts(toRegion(state, operand), toRegion(state, c)));
+  }
+
+  bool meets(const Side& operand) {
     for (size_t dim = 0; dim < c.offsets.size(); ++dim)
       if (!meetIn(operand, dim))
-        return true;
-    state.error("gemm C, " + quoted(record(c).name) + ", has elements of " + role +
-                    ", which would change while they are read; give it a tile of its own",
-                {state.allocatedHere(record(c))});
-    return false;
+        return false;
+    return true;
   }
 
   bool meetIn(const Side& operand, size_t dim) {

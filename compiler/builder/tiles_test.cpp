@@ -412,6 +412,22 @@ TEST_F(TilesTest, GemmRefusesAResultThatIsAnOperand) {
                   "it a tile of its own"));
 }
 
+TEST_F(TilesTest, GemmRefusesAResultThatIsAViewOfAnOperand) {
+  launch();
+  Buffer S = alloc("S", {64, 32}, "shared", "float32"),
+         R = alloc("R", {32, 32}, "shared", "float32");
+  const std::vector<Index> halves = {int64_t{2}, int64_t{32}, int64_t{32}};
+  Buffer V = line().view(S, halves, Dtype::float32());
+  const auto half = [&](Index which) {
+    return Region{V, {which, int64_t{0}, int64_t{0}}, {int64_t{1}, int64_t{32}, int64_t{32}}, {}};
+  };
+  const Region rows{S, {int64_t{32}, int64_t{0}}, {int64_t{32}, int64_t{32}}, {}};
+  line().gemm(half(int64_t{0}), R, rows, false, false); // side by side
+  line().gemm(half(int64_t{1}), R, rows, false, false);
+  EXPECT_THAT(messages(), ElementsAre("gemm C, 'S', has elements of A, which would change while "
+                                      "they are read; give it a tile of its own"));
+}
+
 TEST_F(TilesTest, GemmTellsDtypesThatDisagree) {
   launch();
   Buffer A = alloc("A", {8, 8}, "shared", "float16"), B = alloc("B", {8, 8}, "shared", "float32"),
