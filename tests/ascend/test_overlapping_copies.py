@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy between parts of one tile reads all before it writes anything, as in NumPy."""
+"""An operation on parts of one tile reads all before it writes anything, as in NumPy."""
 
 from __future__ import annotations
 
@@ -277,6 +277,28 @@ def a_reduction_into_a_part_of_what_it_reads(clear: bool) -> Any:  # noqa: ANN40
     wanted = source.copy()
     wanted[4] = source[:8].sum(0) + (0 if clear else source[4])
     wanted[16] = np.maximum(source[8:16].max(0), 0 if clear else source[16])
+    return main, [source, np.zeros_like(wanted)], wanted.astype(np.float64)
+
+
+@GROUP.each(dim=[0, 1], reverse=[False, True])
+def a_scan_into_a_part_of_what_it_reads(dim: int, reverse: bool) -> Any:  # noqa: ANN401
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, 32), "float32"), C: T.Tensor((ROWS, 32), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((ROWS, 32), "float32")
+            T.copy(A, x)
+            T.cumsum(x[0:8, :], x[3:11, :], dim=dim, reverse=reverse)
+            T.cumsum(x[20:28, :], x[16:24, :], dim=dim, reverse=reverse)
+            T.copy(x, C)
+
+    source = numbers(32, "float32")
+    wanted = source.copy()
+    for first, into in ((0, 3), (20, 16)):
+        part = source[first : first + 8]
+        if reverse:
+            wanted[into : into + 8] = np.flip(np.flip(part, dim).cumsum(dim), dim)
+        else:
+            wanted[into : into + 8] = part.cumsum(dim)
     return main, [source, np.zeros_like(wanted)], wanted.astype(np.float64)
 
 

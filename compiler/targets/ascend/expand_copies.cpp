@@ -477,21 +477,37 @@ LogicalResult expandAtomic(tile::AtomicOp add, const RouteContext& context) {
   return done;
 }
 
-/// A reduction into a part of what it reads reads a copy.
+/// A copy of a part of UB.
+tile::BufferRegion copyOf(ImplicitLocOpBuilder& builder, const tile::BufferRegion& source,
+                          const RouteContext& context) {
+  tile::BufferRegion whole = tile::BufferRegion::whole(makeTemporary(
+      builder, builder.getLoc(), mostExtents(source), source.type().getElementType(), "moved"));
+  whole.extents = source.extents;
+  tile::CopyOp::create(builder, source, whole);
+  if (context.waits)
+    PipeBarrierOp::create(builder, Pipe::V);
+  return whole;
+}
+
+/// A reduction into a part of what it reads reads a copy, and so does a scan.
 void copyReduced(tile::ReduceOp reduce, const RouteContext& context) {
   const tile::BufferRegion source = reduce.getSourceRegion(), target = reduce.getTargetRegion();
   if (!mayOverlap(source, target))
     return;
   ImplicitLocOpBuilder builder(reduce.getLoc(), reduce);
-  tile::BufferRegion whole = tile::BufferRegion::whole(makeTemporary(
-      builder, reduce.getLoc(), mostExtents(source), source.type().getElementType(), "moved"));
-  whole.extents = source.extents;
-  tile::CopyOp::create(builder, source, whole);
-  if (context.waits)
-    PipeBarrierOp::create(builder, Pipe::V);
-  tile::ReduceOp::create(builder, reduce.getKind(), whole, target, reduce.getDim(),
-                         reduce.getClear(), reduce.getNanPropagate());
+  tile::ReduceOp::create(builder, reduce.getKind(), copyOf(builder, source, context), target,
+                         reduce.getDim(), reduce.getClear(), reduce.getNanPropagate());
   reduce.erase();
+}
+
+void copyScanned(tile::ScanOp scan, const RouteContext& context) {
+  if (!mayOverwriteSource(scan))
+    return;
+  ImplicitLocOpBuilder builder(scan.getLoc(), scan);
+  const tile::BufferRegion source = copyOf(builder, scan.getSourceRegion(), context);
+  tile::ScanOp::create(builder, scan.getKind(), source, scan.getTargetRegion(), scan.getDim(),
+                       scan.getReverse());
+  scan.erase();
 }
 
 class ExpandCopies : public KernelPass<ExpandCopies> {
@@ -509,6 +525,7 @@ public:
     const EventNumbers events(getOperation());
     const RouteContext context{waits, events};
     getOperation().walk([&](tile::ReduceOp reduce) { copyReduced(reduce, context); });
+    getOperation().walk([&](tile::ScanOp scan) { copyScanned(scan, context); });
     SmallVector<Operation*> work;
     getOperation().walk([&](Operation* op) {
       if (isa<tile::CopyOp, tile::FillOp, tile::AtomicTileOp, tile::AtomicOp>(op))

@@ -70,11 +70,18 @@ bool mayOverlap(const BufferRegion& first, const BufferRegion& second) {
   return !bits || !others || (bits->first < others->second && others->first < bits->second);
 }
 
+static bool isInPlace(const BufferRegion& source, const BufferRegion& target) {
+  return haveOneLayout(source.type(), target.type()) && isSameRegion(source, target);
+}
+
 bool mayOverwriteSource(tile::CopyOp copy) {
   const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
-  const bool isInPlace = !copy.getTranspose() && haveOneLayout(source.type(), target.type()) &&
-                         isSameRegion(source, target);
-  return mayOverlap(source, target) && !isInPlace;
+  return mayOverlap(source, target) && (copy.getTranspose() || !isInPlace(source, target));
+}
+
+bool mayOverwriteSource(tile::ScanOp scan) {
+  const BufferRegion source = scan.getSourceRegion(), target = scan.getTargetRegion();
+  return mayOverlap(source, target) && !isInPlace(source, target);
 }
 
 } // namespace tilewright::ascend

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Copies and reductions between parts of one tile in UB.
+/// Copies, reductions and scans between parts of one tile in UB.
 #pragma once
 
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/region.h"
+#include "compiler/ir/tensor_ops.h"
 
 namespace tilewright::ascend {
 
@@ -13,5 +14,6 @@ bool mayOverlap(const tile::BufferRegion& first, const tile::BufferRegion& secon
 /// Whether a copy in UB may write what it has still to read. Numbers that change where they lie
 /// are no such.
 bool mayOverwriteSource(tile::CopyOp copy);
+bool mayOverwriteSource(tile::ScanOp scan);
 
 } // namespace tilewright::ascend
