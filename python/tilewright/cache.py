@@ -97,6 +97,13 @@ def get_cache_dir() -> str:
     return folder()
 
 
+def cached(func: object, out_idx: object = None, **options: object) -> object:
+    """`tilelang.compile(func, out_idx, ...)`, which looks for the kernel here first."""
+    from .jit_factory import compile
+
+    return compile(func, out_idx, **options)  # type: ignore[arg-type]
+
+
 def limit_bytes() -> int:
     """The size beyond which the longest unused entries go."""
     text = os.environ.get("TILEWRIGHT_CACHE_BYTES", "")

@@ -50,6 +50,15 @@ KNOWN = {
     "SKIP_LOADING_TILELANG_SO": "0",
 }
 
+#: Folders that TileLang finds beside itself if nothing sets these variables: nothing here has them.
+_FOLDERS = {
+    "CUTLASS_INCLUDE_DIR": "TL_CUTLASS_PATH",
+    "COMPOSABLE_KERNEL_INCLUDE_DIR": "TL_COMPOSABLE_KERNEL_PATH",
+    "TILELANG_TEMPLATE_PATH": "TL_TEMPLATE_PATH",
+    "CUDA_HOME": "CUDA_HOME",
+    "ROCM_HOME": "ROCM_HOME",
+}
+
 HONOURED = frozenset(
     [
         "TILELANG_CACHE_DIR",
@@ -74,13 +83,15 @@ def remark_ignored() -> None:
 def __getattr__(name: str) -> Any:
     if name == "env":  # `from tilelang.env import env`
         return sys.modules[__name__]
+    if name in _FOLDERS:
+        return os.environ.get(_FOLDERS[name], "")
     if name in KNOWN:
         return os.environ.get(name, KNOWN[name])
     raise AttributeError(f"tilewright.env has no {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *KNOWN])
+    return sorted([*globals(), *KNOWN, *_FOLDERS])
 
 
 def is_cache_enabled() -> bool:

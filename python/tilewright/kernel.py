@@ -69,6 +69,13 @@ class JITKernel(_runtime.Kernel):
         self._stages: list[tuple[str, str]] | None = None
 
     @property
+    def params(self) -> list[dict[str, Any]]:
+        """What each parameter is, as a KernelParam."""
+        from .kernel_param import KernelParam
+
+        return [KernelParam(**param) for param in super().params]
+
+    @property
     def prim_func(self) -> Any:
         """The kernel as written, which `tilelang.compile` takes. A kernel from the cache was made
         without its factory, which is called now."""

@@ -52,6 +52,22 @@ def simplify_prim_func(function: Any) -> Any:
     return function
 
 
+apply_simplify = simplify_prim_func
+
+
+class PassContext:
+    """What TVM has for options of passes. It chooses nothing here: `pass_configs` of jit does."""
+
+    def __init__(self, opt_level: int = 2, config: dict[str, Any] | None = None) -> None:
+        self.opt_level = opt_level
+        self.config = dict(config or {})
+
+
+def get_pass_context() -> PassContext:
+    """One without any options: those of a kernel stand in its jit."""
+    return PassContext()
+
+
 class _NamesKeys(EnumMeta):
     """A misspelt name gets the nearest one."""
 

@@ -93,6 +93,19 @@ from tilelang.language.kernel import KernelLaunchFrame
 from tilelang.cpu import language as C
 import tilelang.cuda.language, tilelang.rocm.language
 assert C is T and env.TILELANG_ENABLE_IR_SPAN == "1" and simplify_prim_func(C) is C
+from tilelang.cache import cached
+from tilelang.engine.param import KernelParam
+from tilelang.transform import get_pass_context
+from tilelang.transform.simplify import apply_simplify
+from tilelang.autotuner import get_autotune_inputs
+from tilelang.language.eager import macro, prim_func
+from tilelang.language.eager.builder import const
+from tilelang.carver.common_schedules import get_block
+from tilelang.intrinsics.mma_macro_generator import INT4TensorCoreIntrinEmitter
+from tilelang.env import CUTLASS_INCLUDE_DIR, COMPOSABLE_KERNEL_INCLUDE_DIR
+from tilelang import libinfo
+assert get_pass_context().config == {} and apply_simplify(C) is C and CUTLASS_INCLUDE_DIR == ""
+assert libinfo.find_lib_path("_runtime") == __import__("tilewright")._runtime.__file__
 from tilelang.jit import JITKernel, JITNoBuilderError, jit
 from tilelang.jit.exceptions import EagerJITBuildError
 from tilelang.jit.kernel import JITKernel
@@ -111,6 +124,13 @@ print(determine_target("auto"), cdiv(7, 2), next_power_of_2(5), determine_fp8_ty
     (tmp_path / "script.py").write_text(code)
     ran = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True)
     assert ran.stdout.splitlines()[-1:] == ["cpu 4 8 float8_e5m2"], ran.stderr
+
+
+def test_libraries_that_are_not_there():
+    for name in ("tilelang", "../tilewright/_runtime", "_*"):
+        told = "there is no library .*, which has _compiler, _runtime$"
+        with pytest.raises(RuntimeError, match=told):
+            tilewright.libinfo.find_lib_path(name)
 
 
 @T.prim_func
@@ -344,3 +364,47 @@ def test_swizzles():
 def test_pass_keys_of_the_newest_release_are_accepted(name):
     key = tilewright.PassConfigKey[name]
     tilewright.compile(increment, target="cpu", pass_configs={key: False})
+
+
+def test_parameters_of_a_kernel():
+    """As dictionaries, and with the attributes that TileLang's have."""
+    from tilewright.kernel_param import KernelParam
+
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((n, 4), "float8_e4m3fn"), flag: T.bool, k: T.uint8, p: T.ptr):
+        with T.Kernel(1, threads=4):
+            if flag:
+                A[0, 0] = k
+
+    params = tilewright.compile(kernel).params
+    assert [param["name"] for param in params] == ["A", "flag", "k", "p"]
+    assert [(param.dtype, param.shape) for param in params[:3]] == [
+        (T.float8_e4m3fn, ["n", 4]),
+        (T.bool, []),
+        (T.uint8, []),
+    ]
+    assert [param.is_scalar() for param in params] == [False, True, True, True]
+    assert [param.is_boolean() for param in params] == [False, True, False, False]
+    assert [param.is_unsigned() for param in params[:3]] == [False, False, True]
+    assert [param.is_float8() for param in params] == [True, False, False, False]
+    made = KernelParam(T.float16, [3, 4])
+    assert (made.dtype, made.shape, made["dtype"]) == (T.float16, [3, 4], "float16")
+
+
+def test_a_kernel_of_the_cache():
+    from tilewright.cache import cached
+
+    numbers = np.zeros(8, np.float32)
+    cached(increment, target="cpu")(numbers)
+    assert (numbers == 1).all()
+
+
+def test_inputs_of_the_autotuner():
+    from tilewright.autotuner import get_autotune_inputs, set_autotune_inputs
+
+    assert get_autotune_inputs() is None
+    with set_autotune_inputs(1, 2):
+        assert get_autotune_inputs() == (1, 2)
+    assert get_autotune_inputs() is None

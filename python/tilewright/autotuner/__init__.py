@@ -7,7 +7,7 @@ guide.
 """
 
 from .decorator import AutotunedFunction, autotune
-from .inputs import set_autotune_inputs
+from .inputs import get_autotune_inputs, set_autotune_inputs
 from .results import AutotuneResult, Candidate, TuningError
 from .tuner import AutoTuner
 
@@ -18,5 +18,6 @@ __all__ = [
     "Candidate",
     "TuningError",
     "autotune",
+    "get_autotune_inputs",
     "set_autotune_inputs",
 ]

@@ -15,7 +15,7 @@ from ..front_key import digest, front_key, machine_stamp
 from ..jit_factory import JITFunction
 from ..options import remark
 from ..suggestions import which_exist
-from .inputs import chosen_inputs
+from .inputs import get_autotune_inputs
 from .tuner import AutoTuner, ProfileArgs, check_executor, check_settings, list_of_configs
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class AutotunedFunction:
         described = [
             (name, _described(value)) for name, value in given.items() if name not in self._ignored
         ]
-        inputs = [_described(value) for value in chosen_inputs() or ()]
+        inputs = [_described(value) for value in get_autotune_inputs() or ()]
         options = self.function_to_tune.options_key()
         here = repr((described, inputs, configs, options))
         known = self._results.get(here)

@@ -32,7 +32,7 @@ def set_autotune_inputs(*tensors: Any) -> Iterator[None]:
         _chosen.reset(token)
 
 
-def chosen_inputs() -> tuple[Any, ...] | None:
+def get_autotune_inputs() -> tuple[Any, ...] | None:
     """What `set_autotune_inputs` gave, if that is in force."""
     return _chosen.get()
 
@@ -83,7 +83,7 @@ class InputSupply:
         self._kept: list[Any] | None = None
 
     def __call__(self, kernel: JITKernel) -> list[Any]:
-        given = chosen_inputs()
+        given = get_autotune_inputs()
         if given is not None:
             return list(given)
         if self._kept is not None:

@@ -68,7 +68,9 @@ _GROUPS = (
     (
         "mma, the matrix instructions of a warp",
         _LAYOUT,
-        "ptx_mma ptx_mma_block_scale ptx_mma_sm70 ptx_ldmatrix TensorCoreIntrinEmitter",
+        """ptx_mma ptx_mma_block_scale ptx_mma_sm70 ptx_ldmatrix TensorCoreIntrinEmitter
+        INT4TensorCoreIntrinEmitter TensorCoreIntrinEmitterWithLadderTransform
+        INT4TensorCoreIntrinEmitterWithLadderTransform""",
     ),
     (
         "mma, whose accumulators lie in registers as its instructions leave them",
