@@ -78,5 +78,5 @@ def test_by_hand_it_is_said() -> None:
     assert len(found) == 1
     assert found[0].startswith(
         "this copy of 20 columns writes 0 to the next 12 of its tile in L1, too, whose columns "
-        "come in groups of 16; copy whole groups"
+        "come in groups of 16; copy whole groups, or copy to a tile of T.alloc_ub and that to L1"
     )

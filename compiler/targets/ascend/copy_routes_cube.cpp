@@ -54,8 +54,9 @@ LogicalResult CopyExpander::globalToL1() {
     // Columns that no block ends with are padded with zeros by the load, rows are not.
     const auto fill = [&] {
       if (copy.getPad() || ShapedType::isDynamic(columns))
-        return LogicalResult(copy.emitError() << "unsupported on ascend: a load to L1 that is cut "
-                                                 "by the tensor's edge is padded with 0 only");
+        return LogicalResult(copy.emitError(
+            "unsupported on ascend: a load to L1 that is cut by the tensor's edge is padded with 0 "
+            "only; load to a tile of T.alloc_ub and copy it to L1, which vector cores do"));
       fillL1(to, *offset);
       if (context.waits)
         PipeBarrierOp::create(builder, Pipe::MTE2);

@@ -295,7 +295,7 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<32x64xf16, L1>
-    // expected-error@+1 {{unsupported on ascend: a load to L1 that is cut by the tensor's edge is padded with 0 only}}
+    // expected-error@+1 {{unsupported on ascend: a load to L1 that is cut by the tensor's edge is padded with 0 only; load to a tile of T.alloc_ub and copy it to L1, which vector cores do}}
     tile.copy %A[%n, 0] [32, 64] : !tile.buffer<64x64xf16, global> to %x : !tile.buffer<32x64xf16, L1> pad(%h : f16)
   }
   return

@@ -4,7 +4,6 @@
 #include "compiler/targets/ascend/copy_routes.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
-#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 
@@ -178,12 +177,15 @@ LogicalResult fillEach(ImplicitLocOpBuilder& builder, Operation* op, BufferRegio
 LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const BufferRegion& region,
                          Value value) {
   const BufferType type = region.type();
-  if (type.getSpace() == MemorySpace::L1 && region.isWhole() &&
-      (matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()))) {
+  if (type.getSpace() == MemorySpace::L1 && region.isWhole() && isZero(value)) {
     npu::FillL1Op::create(builder, region.buffer, IndexMaker(builder).constant(0),
                           uint64_t(npu::storageBytes(type)));
     return success();
   }
+  if (type.getSpace() == MemorySpace::L1)
+    return op->emitError(
+        "unsupported on ascend: a fill of a buffer in L1, but of all of it with 0; fill "
+        "a tile of T.alloc_ub and copy it to L1, which vector cores do");
   if (type.getSpace() != MemorySpace::UB)
     return op->emitError() << "unsupported on ascend: a fill of a buffer in "
                            << stringifyMemorySpace(type.getSpace());

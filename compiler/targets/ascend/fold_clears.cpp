@@ -27,9 +27,8 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/clear_conditions.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 #include "compiler/targets/ascend/zero_products.h"
-
-#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -38,10 +37,6 @@ using namespace mlir;
 using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
-
-bool isZero(Value value) {
-  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
-}
 
 struct FoldClears : KernelPass<FoldClears> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldClears)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/l1_columns.h"
 
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/block_cores.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/region.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
-#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 
@@ -35,9 +37,7 @@ static std::optional<BufferRegion> writtenRegion(Operation* op, Value storage) {
   std::optional<BufferRegion> region;
   if (auto copy = dyn_cast<tile::CopyOp>(op))
     region = copy.getTargetRegion();
-  else if (auto fill = dyn_cast<tile::FillOp>(op);
-           fill && !matchPattern(fill.getValue(), m_AnyZeroFloat()) &&
-           !matchPattern(fill.getValue(), m_Zero()))
+  else if (auto fill = dyn_cast<tile::FillOp>(op); fill && !isZero(fill.getValue()))
     region = fill.getTargetRegion();
   return region && npu::storageOf(region->buffer) == storage ? region : std::nullopt;
 }
@@ -62,6 +62,28 @@ int64_t columnsOverwritten(tile::CopyOp copy) {
                       !areRowsApart(own, *other)));
   });
   return isLost ? written - end : 0;
+}
+
+/// Whether a load may write a number beyond the tensor that isn't 0.
+static bool padsByNumber(tile::CopyOp copy) {
+  if (!copy.getPad() || isZero(copy.getPad()))
+    return false;
+  for (int64_t dim = 0; dim < copy.getSource().getType().getRank(); ++dim)
+    if (!copy.isSourceInBounds(dim))
+      return true;
+  return false;
+}
+
+bool isDoneInUb(Operation* op, Value tile) {
+  if (auto fill = dyn_cast<tile::FillOp>(op))
+    return npu::storageOf(fill.getTarget()) == tile &&
+           !(isZero(fill.getValue()) && fill.getTargetRegion().isWhole());
+  auto copy = dyn_cast<tile::CopyOp>(op);
+  if (!copy || npu::storageOf(copy.getTarget()) != tile)
+    return false;
+  const bool isLoad = copy.getSource().getType().isGlobal();
+  return columnsOverwritten(copy) > 0 || (isLoad && padsByNumber(copy)) ||
+         (isLoad && !op->getParentOfType<ScopeOp>() && npu::asksVectorTiles(op));
 }
 
 } // namespace tilewright::ascend

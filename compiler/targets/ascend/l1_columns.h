@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Columns of L1 come in groups of 32 bytes: a load that ends within one writes zeros to the rest of it.
+/// What only vector cores can do with a tile in L1. Columns of L1 come in groups of 32 bytes: a load that ends within
+/// one writes zeros to the rest of it.
 #pragma once
 
 #include "compiler/ir/tensor_ops.h"
@@ -9,5 +10,10 @@ namespace tilewright::ascend {
 /// How many columns behind its own a copy to a tile in L1 writes, too, if something else writes them that is not 0;
 /// else none.
 int64_t columnsOverwritten(tile::CopyOp copy);
+
+/// Whether a copy or fill of a tile that gemms read must be one of a tile in UB, from which all goes on to L1: it writes
+/// some columns of a group, pads by another number than 0, fills a part or with such a number, or takes rows that
+/// elements of UB name.
+bool isDoneInUb(mlir::Operation* op, mlir::Value tile);
 
 } // namespace tilewright::ascend

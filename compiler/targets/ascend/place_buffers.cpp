@@ -47,6 +47,7 @@ using tile::MemorySpace;
 
 /// What uses a tile, in text order. Other uses than gemms' of a view are counted as the tile's.
 struct Uses {
+  /// Loads of it to L0 are among the gemms.
   SmallVector<Operation*> gemms, others;
   /// Those that name a view of it.
   SmallVector<tile::GemmOp> gemmsOfViews;
@@ -114,7 +115,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     getOperation().walk([&](tile::AllocOp alloc) { all.push_back(alloc); });
     for (tile::AllocOp alloc : all) {
       takeShapeOfViews(alloc);
-      if (!isDecided(alloc.getType().getSpace()) || isReadByElement(alloc))
+      if (!isDecided(alloc.getType().getSpace()) || isReadByElement(alloc) ||
+          isOperandOfVectors(alloc))
         allocs.push_back(alloc);
     }
     for (tile::AllocOp alloc : allocs)
@@ -135,6 +137,14 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
             llvm::any_of(npu::usersOf(alloc), [&](Operation* user) {
               return isa<tile::LoadOp, tile::StoreOp>(user) || isMovedByVectors(user);
             }));
+  }
+
+  /// A tile that the kernel has put in L1, with which something is done that only vector cores can.
+  bool isOperandOfVectors(tile::AllocOp alloc) const {
+    const SmallVector<Operation*> users = npu::usersOf(alloc);
+    return alloc.getType().getSpace() == MemorySpace::L1 && !waits &&
+           llvm::any_of(users, [&](Operation* op) { return isDoneInUb(op, alloc); }) &&
+           llvm::none_of(users, [](Operation* op) { return op->getParentOfType<ScopeOp>(); });
   }
 
   /// Whether vector cores must bring a gemm's tile to global memory.
@@ -244,7 +254,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       copy.emitWarning() << "this copy of " << target.staticExtents().back()
                          << " columns writes 0 to the next " << more
                          << " of its tile in L1, too, whose columns come in groups of "
-                         << npu::blockElements(target.type()) << "; copy whole groups";
+                         << npu::blockElements(target.type())
+                         << "; copy whole groups, or copy to a tile of T.alloc_ub and that to L1";
   }
 
   /// Where rows in UB are padded, a view must keep them; in fractals any.
@@ -307,11 +318,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       if (users.contains(op))
         addUse(uses, op, alloc);
     });
-    // Vector cores write no more columns than those of a copy.
     uses.isVector |= !waits && uses.isOperand && llvm::any_of(users, [&](Operation* op) {
-      auto copy = dyn_cast<tile::CopyOp>(op);
-      return copy && npu::storageOf(copy.getTarget()) == alloc.getResult() &&
-             columnsOverwritten(copy) > 0;
+      return isDoneInUb(op, alloc.getResult());
     });
     return uses;
   }
@@ -327,6 +335,12 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
           uses.gemmsOfViews.push_back(gemm);
       uses.isResult |= isOfTile(gemm.getC());
       uses.isOperand |= isOfTile(gemm.getA()) || isOfTile(gemm.getB());
+      return;
+    }
+    if (auto load = dyn_cast<tile::CopyOp>(op);
+        load && load.getSource() == tile && isL0(load.getTarget())) {
+      uses.gemms.push_back(op);
+      uses.isOperand = true;
       return;
     }
     if (isDirect)
@@ -471,9 +485,13 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   }
 
   /// Copies what the gemm reads of `named` to the same place of `to`: nothing may have written the rest.
-  static void copyRead(tile::GemmOp gemm, Value named, Value from, Value to) {
-    SmallVector<BufferRegion> parts;
-    for (const BufferRegion& region : {gemm.getARegion(), gemm.getBRegion()}) {
+  static void copyRead(Operation* gemm, Value named, Value from, Value to) {
+    SmallVector<BufferRegion> read, parts;
+    if (auto load = dyn_cast<tile::CopyOp>(gemm))
+      read = {load.getSourceRegion()};
+    else
+      read = {cast<tile::GemmOp>(gemm).getARegion(), cast<tile::GemmOp>(gemm).getBRegion()};
+    for (const BufferRegion& region : read) {
       const BufferRegion part = withKnownExtents(region);
       if (part.buffer == named)
         parts.push_back(isOfFractals(part) ? part : BufferRegion::whole(named));
@@ -485,7 +503,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       part.buffer = from;
       BufferRegion target = part;
       target.buffer = to;
-      auto copy = tile::CopyOp::create(builder, gemm.getLoc(), part, target);
+      auto copy = tile::CopyOp::create(builder, gemm->getLoc(), part, target);
       // Both vector cores of a block have what gemms read, of which there is one.
       if (mayHaveTwoVectors(gemm->getParentOfType<tile::LaunchOp>()) &&
           !gemm->getParentOfType<ScopeOp>())
@@ -504,7 +522,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     }
     tile::AllocOp twin = addTwin(alloc, MemorySpace::L1, uses);
     for (Operation* gemm : uses.gemms)
-      copyRead(cast<tile::GemmOp>(gemm), alloc, twin, alloc);
+      copyRead(gemm, alloc, twin, alloc);
     placeViews(twin, uses.gemmsOfViews);
     return success();
   }

@@ -9,6 +9,7 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/Matchers.h>
 
 #include <numeric>
 
@@ -25,6 +26,10 @@ int64_t roundUp(int64_t value, int64_t unit) {
 bool isL0(Value buffer) {
   const MemorySpace space = cast<BufferType>(buffer.getType()).getSpace();
   return space == MemorySpace::L0A || space == MemorySpace::L0B;
+}
+
+bool isZero(Value number) {
+  return matchPattern(number, m_AnyZeroFloat()) || matchPattern(number, m_Zero());
 }
 
 Value IndexMaker::constant(int64_t value) const {

@@ -16,6 +16,8 @@ int64_t roundUp(int64_t value, int64_t unit);
 
 /// Whether a buffer lies where the cube core takes its operands from: in L0A or L0B.
 bool isL0(mlir::Value buffer);
+/// Whether it is the constant 0.
+bool isZero(mlir::Value number);
 
 /// Makes index arithmetic, folded as it is made.
 class IndexMaker {

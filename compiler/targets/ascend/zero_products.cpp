@@ -9,7 +9,6 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
-#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -52,7 +51,7 @@ SmallVector<BufferRegion> flatParts(OpBuilder& builder, Location place,
 } // namespace
 
 bool ZeroProducts::canClear(tile::FillOp fill) {
-  if (!matchPattern(fill.getValue(), m_AnyZeroFloat()) && !matchPattern(fill.getValue(), m_Zero()))
+  if (!isZero(fill.getValue()))
     return false;
   const BufferRegion region = withKnownExtents(fill.getTargetRegion());
   const SmallVector<int64_t> extents = region.staticExtents(), offsets = region.staticOffsets();
