@@ -260,11 +260,42 @@ class AscendGenerator(Generator):
             step,
         )
 
+    def named_rows(self) -> None:
+        """Rows of A that a tile of integers, or other arithmetic, names; maybe computed with."""
+        numbers = [t for t in self.tiles if t.dtype == "int32" and len(t.shape) == 2]
+        known = self.pick(numbers) if numbers and self.choices.integer(0, 2) else None
+        h = self.choices.integer(1, known.shape[0] if known else 20)
+        shape, dx = (h, self.width()), self.choices.integer(0, 6)
+        factor, base, turn = (self.choices.integer(1, 7) for _ in range(3))
+        by = self.choices.integer(0, 1)
+        tw = self.block[1]
+        tile = self.new_tile(shape, self.pick(["float32", "float16"]))
+        row = f"{known.name}[i, 0]" if known else f"(i * {factor} + {base}) % {turn * 3}"
+
+        def step(block: Block) -> None:
+            rows = block[known.name][:h, 0] if known else None
+            made = np.zeros(shape)
+            for i in range(h):
+                at = int(rows[i]) if rows is not None else (i * factor + base) % (turn * 3)
+                made[i] = window(block["A"], at, block["bx"] * tw + dx, (1, shape[1]))[0]
+            made = np.clip(made + by, -LIMIT, LIMIT) if by else made
+            block[tile.name] = made.astype(NUMPY[tile.dtype])
+
+        element = f'T.cast(A[{row}, bx * {tw} + {dx} + j], "{tile.dtype}")'
+        if by:
+            low, high, added = (f'T.cast({n}, "{tile.dtype}")' for n in (-LIMIT, LIMIT, by))
+            element = f"T.min(T.max({element} + {added}, {low}), {high})"
+        self.emit(
+            [f"for i, j in T.Parallel({h}, {shape[1]}):", f"    {tile.name}[i, j] = {element}"],
+            step,
+        )
+
 
 def random_ascend_kernel(choices: Choices, name: str, has_loops: bool = True) -> RandomKernel:
     """`has_loops`: also such in which what some runs need others don't."""
     generator = AscendGenerator(choices, name)
     own = [generator.tile_function, generator.pipelined, generator.part_nest]
+    own.append(generator.named_rows)
     own.append(partial(pipelines, generator, gemms=False, stores=not generator.asks_vid))
     if generator.asks_vid:
         own += 6 * [partial(work_by_vid, generator)]

@@ -20,6 +20,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createMarkOnce);
   mlir::registerPass(createGuardOnce);
   mlir::registerPass([&chip] { return createStageGlobalTiles(chip, true); });
+  mlir::registerPass([&chip] { return createCopyRows(chip); });
   mlir::registerPass([] { return createExpandGemms(true); });
   mlir::registerPass([] { return createExpandCopies(true); });
   mlir::registerPass(createExpandReductions);

@@ -24,6 +24,7 @@
 #include "compiler/targets/ascend/nest_vectorizer.h"
 #include "compiler/targets/ascend/overlapping_operands.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/peel_nest.h"
 #include "compiler/targets/ascend/scalar_functions.h"
 #include "compiler/targets/ascend/split_statements.h"
 #include "compiler/targets/ascend/uniform_branches.h"
@@ -43,14 +44,6 @@ using namespace mlir;
 namespace tilewright::ascend {
 namespace {
 
-/// A loop over `extent` before `nest`, at the start of whose body the builder then stands.
-Value makeLoop(ImplicitLocOpBuilder& builder, OpFoldResult extent) {
-  const IndexMaker make(builder);
-  auto loop = tile::ForOp::create(builder, make.constant(0), make.value(extent), make.constant(1));
-  builder.setInsertionPointToStart(loop.getBodyBlock());
-  return loop.getInductionVar();
-}
-
 /// One iteration after the other.
 void makeLoopOfElements(tile::ParallelOp nest) {
   ImplicitLocOpBuilder builder(nest.getLoc(), nest);
@@ -61,36 +54,6 @@ void makeLoopOfElements(tile::ParallelOp nest) {
   builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(),
                                                       body->getOperations());
   nest.erase();
-}
-
-/// Views that a nest makes are the same in all iterations: they go before it, as instructions do.
-void moveViewsOut(tile::ParallelOp nest) {
-  SmallVector<tile::ViewOp> views;
-  nest.walk([&](tile::ViewOp view) { views.push_back(view); });
-  for (tile::ViewOp view : views)
-    if (llvm::all_of(view->getOperands(), [&](Value operand) {
-          return !nest.getBody().isAncestor(operand.getParentRegion());
-        }))
-      view->moveBefore(nest);
-}
-
-/// A loop over the first dim; the nest over the others in it.
-tile::ParallelOp peel(tile::ParallelOp nest) {
-  ImplicitLocOpBuilder builder(nest.getLoc(), nest);
-  SmallVector<OpFoldResult> extents = nest.getMixedExtents();
-  Value index = makeLoop(builder, extents[0]);
-  auto inner = tile::ParallelOp::create(builder, ArrayRef(extents).drop_front());
-  for (const char* name : {"function", "mode"}) // of T.tile, which the body alone doesn't tell
-    if (Attribute attribute = nest->getAttr(name))
-      inner->setAttr(name, attribute);
-  Block *from = nest.getBodyBlock(), *to = inner.getBodyBlock();
-  from->getArgument(0).replaceAllUsesWith(index);
-  for (auto [old, made] : llvm::zip(from->getArguments().drop_front(), to->getArguments()))
-    old.replaceAllUsesWith(made);
-  from->getTerminator()->erase();
-  to->getOperations().splice(to->begin(), from->getOperations());
-  nest.erase();
-  return inner;
 }
 
 /// Whether atomic adds of elements, which are copies by now, stand in a nest.
@@ -261,14 +224,14 @@ private:
       return;
     }
     if (hasBranchOfRows(nest))
-      return lower(peel(nest), versions);
+      return lower(peelNest(nest), versions);
     if (refuseMisaligned(nest))
       return;
     if (addsToElements(nest))
       reason = "it adds to single elements of a tensor";
     remarkOn(nest);
     while (nest.getInductionVars().size() > 1)
-      nest = peel(nest);
+      nest = peelNest(nest);
     makeLoopOfElements(nest);
   }
 
@@ -336,7 +299,7 @@ private:
     if (nest.getInductionVars().size() == 1)
       return false;
     OpBuilder builder(nest);
-    tile::ParallelOp inner = peel(cast<tile::ParallelOp>(builder.clone(*nest)));
+    tile::ParallelOp inner = peelNest(cast<tile::ParallelOp>(builder.clone(*nest)));
     Operation* loop = inner->getParentOp();
     const bool done = makeInstructions(inner);
     (done ? nest.getOperation() : loop)->erase();
