@@ -315,31 +315,35 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
   return manifest;
 }
 
+/// Which parameters are tensors, in their order.
+static std::vector<int32_t> tensorsOf(const std::vector<Param>& params) {
+  std::vector<int32_t> tensors;
+  for (size_t at = 0; at < params.size(); ++at)
+    if (params[at].isTensor)
+      tensors.push_back(static_cast<int32_t>(at));
+  return tensors;
+}
+
 /// Why a number of out_idx or workspace_idx names no tensor. Who has counted tensors alone is told the number.
 static std::string noTensorAt(const std::vector<Param>& params, int64_t number, int64_t param) {
   const auto count = int64_t(params.size());
   if (param < 0 || param >= count)
     return " is out of range for " + std::to_string(count) + " parameters";
-  std::vector<size_t> tensors;
-  for (size_t at = 0; at < params.size(); ++at)
-    if (params[at].isTensor)
-      tensors.push_back(at);
+  const std::vector<int32_t> tensors = tensorsOf(params);
   std::string text = " is '" + params[size_t(param)].name + "', which is no tensor";
   const int64_t tensor = number < 0 ? number + int64_t(tensors.size()) : number;
   if (tensor < 0 || tensor >= int64_t(tensors.size()))
     return text;
-  const size_t meant = tensors[size_t(tensor)];
-  return text + "; scalars count, too: '" + params[meant].name + "' is " +
-         std::to_string(number < 0 ? int64_t(meant) - count : int64_t(meant));
+  const int64_t meant = tensors[size_t(tensor)];
+  return text + "; scalars count, too: '" + params[size_t(meant)].name + "' is " +
+         std::to_string(number < 0 ? meant - count : meant);
 }
 
 /// The parameters that these numbers are when tensors alone count; nothing if one is none, or two are one.
 static std::optional<std::vector<int32_t>> amongTensors(const std::vector<Param>& params,
                                                         std::span<const int64_t> numbers) {
-  std::vector<int32_t> tensors, found;
-  for (size_t at = 0; at < params.size(); ++at)
-    if (params[at].isTensor)
-      tensors.push_back(static_cast<int32_t>(at));
+  const std::vector<int32_t> tensors = tensorsOf(params);
+  std::vector<int32_t> found;
   const auto count = int64_t(tensors.size());
   for (const int64_t number : numbers) {
     const int64_t tensor = number < 0 ? number + count : number;

@@ -161,6 +161,15 @@ template <> struct Conversion<half, int32_t> {
   static constexpr QuantMode_t mode = DEQF16;
 };
 
+/// Of a scale, as the Fixpipe takes it.
+__aicore__ inline uint32_t bitsOfScale(float scale) {
+  union {
+    float value;
+    uint32_t bits;
+  } factor = {scale};
+  return factor.bits;
+}
+
 /// [rows, columns] of a tile of `l0cRows` rows to a tensor, converted; int32 to half by `scale`.
 template <bool relu = false, class To, class From>
 __aicore__ inline void copyL0cToGm(const AscendC::GlobalTensor<To>& gm,
@@ -171,11 +180,7 @@ __aicore__ inline void copyL0cToGm(const AscendC::GlobalTensor<To>& gm,
                                    static_cast<uint16_t>(l0cRows), static_cast<uint32_t>(gmPitch),
                                    relu);
   shape.quantPre = Conversion<To, From>::mode;
-  union {
-    float value;
-    uint32_t bits;
-  } factor = {scale};
-  shape.deqScalar = factor.bits;
+  shape.deqScalar = bitsOfScale(scale);
   AscendC::Fixpipe<To, From, AscendC::CFG_ROW_MAJOR>(gm, l0c, shape TW_HERE);
 }
 
@@ -189,11 +194,7 @@ __aicore__ inline void copyL0cToL1(const AscendC::LocalTensor<To>& l1,
   AscendC::FixpipeParamsV220 shape(static_cast<uint16_t>(columns), static_cast<uint16_t>(rows),
                                    static_cast<uint16_t>(l0cRows), l1Rows, relu);
   shape.quantPre = Conversion<To, From>::mode;
-  union {
-    float value;
-    uint32_t bits;
-  } factor = {scale};
-  shape.deqScalar = factor.bits;
+  shape.deqScalar = bitsOfScale(scale);
   AscendC::Fixpipe<To, From, AscendC::CFG_NZ>(l1, l0c, shape TW_HERE);
 }
 

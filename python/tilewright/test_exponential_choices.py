@@ -15,50 +15,44 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
 
 
+def compiled(element, configs):
+    """B[i] = element(A[i])."""
+
+    @tilewright.jit(out_idx=[1], pass_configs=configs)
+    def factory():
+        @T.prim_func
+        def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(64):
+                    B[i] = element(A[i])
+
+        return powers
+
+    return factory()
+
+
 def test_bits_of_exponentials():
     """With fast math alone."""
-
-    def make(configs):
-        @tilewright.jit(out_idx=[1], pass_configs={"tilewright.exp_bits": 13, **configs})
-        def factory():
-            @T.prim_func
-            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
-                with T.Kernel(1, threads=32):
-                    for i in T.Parallel(64):
-                        B[i] = T.exp2(A[i])
-
-            return powers
-
-        return factory()
-
     x = np.linspace(-100, 30, 64, dtype=np.float32)
     exact = np.exp2(x.astype(np.float64))
-    np.testing.assert_allclose(make({})(x), exact, rtol=2.0**-23)
-    short = make({"tl.enable_fast_math": True})(x)
+    bits = {"tilewright.exp_bits": 13}
+    np.testing.assert_allclose(compiled(T.exp2, bits)(x), exact, rtol=2.0**-23)
+    short = compiled(T.exp2, {"tl.enable_fast_math": True, **bits})(x)
     np.testing.assert_allclose(short, exact, rtol=2.0**-13)
     assert np.abs(short / exact - 1).max() > 2.0**-15  # a shorter polynomial
+
+
+def both(x):
+    return T.exp2(x) + T.exp(x)
 
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_exponentials_of_what_is_bounded(fast):
     """No other results up to the bound, down to minus infinity, and of NaN."""
-
-    def make(configs):
-        @tilewright.jit(out_idx=[1], pass_configs={"tl.enable_fast_math": fast, **configs})
-        def factory():
-            @T.prim_func
-            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
-                with T.Kernel(1, threads=32):
-                    for i in T.Parallel(64):
-                        B[i] = T.exp2(A[i]) + T.exp(A[i])
-
-            return powers
-
-        return factory()
-
     x = np.linspace(-200, 80, 64, dtype=np.float32)
     x[:3] = -np.inf, np.nan, -3e38
-    bounded, plain = make({"tilewright.exp_most": 80}), make({})
+    configs = {"tl.enable_fast_math": fast}
+    bounded, plain = compiled(both, {"tilewright.exp_most": 80, **configs}), compiled(both, configs)
     np.testing.assert_array_equal(bounded(x), plain(x))
     assert bounded(x)[0] == 0 and np.isnan(bounded(x)[1])
     assert len(bounded.stage("asm")) < len(plain.stage("asm"))

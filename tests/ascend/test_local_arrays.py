@@ -4,6 +4,8 @@ takes them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from kernel_group import KernelGroup
@@ -15,33 +17,28 @@ pytestmark = pytest.mark.xdist_group("ascend_local_arrays")
 a = np.random.default_rng(11).uniform(-2, 2, (2, 64)).astype(np.float32)
 
 
-@T.prim_func
-def elements(A: T.Tensor((2, 64), "float32"), C: T.Tensor((2, 64), "float32")):
-    with T.Kernel(1, is_npu=True) as (cid, vid):
-        x = T.alloc_ub((64,), "float32")
-        sums = T.alloc_local((4,), "float32")
-        T.copy(A[vid, 0], x)
-        for i in T.serial(4):
-            sums[i] = 0.0
-        for i in T.serial(64):
-            sums[i % 4] = sums[i % 4] + x[i]
-        for i in T.serial(64):
-            x[i] = sums[i % 4]
-        T.copy(x, C[vid, 0])
+def sums_of_four(is_tile: bool) -> Any:
+    """By elements; or as tiles, which operations on tiles take, and one more."""
+    allocate = T.alloc_local if is_tile else T.alloc_ub
 
+    @T.prim_func
+    def main(A: T.Tensor((2, 64), "float32"), C: T.Tensor((2, 64), "float32")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = allocate((64,), "float32")
+            sums = T.alloc_local((4,), "float32")
+            T.copy(A[vid, 0], x)
+            if is_tile:
+                T.fill(sums, 1.0)
+            else:
+                for i in T.serial(4):
+                    sums[i] = 0.0
+            for i in T.serial(64):
+                sums[i % 4] = sums[i % 4] + x[i]
+            for i in T.serial(64):
+                x[i] = sums[i % 4]
+            T.copy(x, C[vid, 0])
 
-@T.prim_func
-def tiles(A: T.Tensor((2, 64), "float32"), C: T.Tensor((2, 64), "float32")):
-    with T.Kernel(1, is_npu=True) as (cid, vid):
-        x = T.alloc_local((64,), "float32")
-        sums = T.alloc_local((4,), "float32")
-        T.copy(A[vid, 0], x)
-        T.fill(sums, 1.0)
-        for i in T.serial(64):
-            sums[i % 4] = sums[i % 4] + x[i]
-        for i in T.serial(64):
-            x[i] = sums[i % 4]
-        T.copy(x, C[vid, 0])
+    return main
 
 
 @T.prim_func
@@ -57,12 +54,12 @@ def reduced(A: T.Tensor((2, 64), "float32"), C: T.Tensor((2, 64), "float32")):
 
 
 by_four = np.tile(a.astype(np.float64).reshape(2, 16, 4).sum(1), (1, 16))
-for kernel, wanted in (
-    (elements, by_four),
-    (tiles, by_four + 1),
-    (reduced, a - a.max(1, keepdims=True).astype(np.float64)),
+for name, kernel, wanted in (
+    ("elements", sums_of_four(is_tile=False), by_four),
+    ("tiles", sums_of_four(is_tile=True), by_four + 1),
+    ("reduced", reduced, a - a.max(1, keepdims=True).astype(np.float64)),
 ):
-    GROUP.add(kernel.__name__, kernel, [a, np.zeros_like(a)], wanted)
+    GROUP.add(name, kernel, [a, np.zeros_like(a)], wanted)
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

@@ -134,7 +134,7 @@ static constexpr llvm::StringLiteral kBesideAscendC =
 
 /// The functions of device/ascend.
 static constexpr llvm::StringLiteral kOfOurHeaders =
-    "addL0cToGm addUbToGm afterVector ascend blockBytes broadcastColumns broadcastRows "
+    "addL0cToGm addUbToGm afterVector ascend bitsOfScale blockBytes broadcastColumns broadcastRows "
     "ceilDiv combine copyGmToL1 copyGmToUb copyL0cToGm copyL0cToL1 copyL1ToL0A "
     "copyL1ToL0ATransposed copyL1ToL0B copyL1ToL0BTransposed copySign copyUbToGm copyUbToUb "
     "cosine countBits errorFunction exclusiveOr fillL1 fillRepeats fillRow firstIntegral "
