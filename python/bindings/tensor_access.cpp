@@ -152,14 +152,14 @@ DlDataType memoryType(const ElementType& type) {
   return {uint8_t(type.code == DlInt ? DlInt : DlUInt), 8, 1};
 }
 
-PyObject* makeByExchange(const DlExchangeApi& api, const ElementType& type,
-                         std::span<const int64_t> shape, void*& data) {
+PyObject* makeByExchange(const DlExchangeApi& api, DlDataType type, std::span<const int64_t> shape,
+                         void*& data) {
   int64_t dims[largestRank];
   std::copy(shape.begin(), shape.end(), dims);
   DlTensor prototype{};
   prototype.device = {DlCpu, 0};
   prototype.ndim = int32_t(shape.size());
-  prototype.dtype = memoryType(type);
+  prototype.dtype = type;
   prototype.shape = dims;
   DlManagedTensorVersioned* managed = nullptr;
   if (api.allocate(&prototype, &managed, nullptr, setError) != 0)
@@ -167,6 +167,17 @@ PyObject* makeByExchange(const DlExchangeApi& api, const ElementType& type,
   data = static_cast<char*>(managed->tensor.data) + managed->tensor.byteOffset;
   void* object = nullptr;
   return api.objectFromManaged(managed, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
+}
+
+/// Pairs of 4-bit floats have a type of their own in frameworks that are new enough; else they are bytes.
+PyObject* makeByExchange(const DlExchangeApi& api, const ElementType& type,
+                         std::span<const int64_t> shape, void*& data) {
+  if (type.code == DlFloat4E2M1FN && type.bits == 4) {
+    if (PyObject* made = makeByExchange(api, {DlFloat4E2M1FN, 4, 2}, shape, data))
+      return made;
+    PyErr_Clear();
+  }
+  return makeByExchange(api, memoryType(type), shape, data);
 }
 
 /// The NumPy dtype object, a new reference.

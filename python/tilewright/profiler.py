@@ -365,8 +365,19 @@ def _float64(tensor: Any) -> Any:  # noqa: ANN401 - arrays of any framework
 
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(tensor, torch.Tensor):
+        if tensor.dtype == getattr(torch, "float4_e2m1fn_x2", None):
+            return _pairs_of_4_bits(tensor.detach().cpu().view(torch.uint8).numpy())
         return tensor.detach().to("cpu", torch.float64).numpy()
     return np.asarray(tensor).astype(np.float64)
+
+
+def _pairs_of_4_bits(codes: Any) -> Any:  # noqa: ANN401
+    """The float4_e2m1fn of bytes, the one in the low half first; PyTorch converts none."""
+    import numpy as np
+
+    values = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    pairs = np.stack([codes & 15, codes >> 4], -1).reshape(*codes.shape[:-1], -1)
+    return np.where(pairs & 8, -1, 1) * values[pairs & 7]
 
 
 def _as_list(outputs: Any) -> list[Any]:  # noqa: ANN401 - what a kernel or a program gives

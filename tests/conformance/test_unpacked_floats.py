@@ -194,3 +194,33 @@ def test_atomic_updates_are_refused():
     message = f"atomic updates of {UNPACKED} are not supported by the cpu target; use float32"
     with pytest.raises(tilewright.CompileError, match=message):
         tilewright.compile(kernel, target="cpu")
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_packed_outputs_for_torch(target):
+    """Pairs, in a last dim of half the extent, as PyTorch has them."""
+    torch = pytest.importorskip("torch")
+    if not hasattr(torch, "float4_e2m1fn_x2"):
+        pytest.skip("this PyTorch has no float4_e2m1fn_x2")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, 16), "float32"), B: T.Tensor((2, 16), "float4_e2m1fn")):
+        with T.Kernel(1, threads=32):
+            for i, j in T.Parallel(2, 16):
+                B[i, j] = A[i, j]
+
+    values = np.stack([VALUES, -VALUES]).astype(np.float32)
+    codes = values.astype(ml_dtypes.float4_e2m1fn).view(np.uint8) & 15
+    compiled = tilewright.compile(kernel, out_idx=[1], target=target)
+    result = compiled(torch.from_numpy(values))
+    assert (result.dtype, tuple(result.shape)) == (torch.float4_e2m1fn_x2, (2, 8))
+    packed = result.view(torch.uint8).numpy()
+    np.testing.assert_array_equal(packed, codes[:, ::2] | codes[:, 1::2] << 4)
+    # As an argument, and for the profiler, which PyTorch gives no numbers of it.
+    assert compiled(values).dtype == np.uint8
+    profiler = compiled.get_profiler()
+    profiler.assert_allclose(lambda a: torch.from_numpy(values), [torch.from_numpy(values)], 0, 0)
+    with pytest.raises(AssertionError, match="differs at 1 of 32 elements"):
+        changed = torch.from_numpy(values).clone()
+        changed[1, 3] += 1
+        profiler.assert_allclose(lambda a: changed, [torch.from_numpy(values)], 0, 0, 0)
