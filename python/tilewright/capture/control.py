@@ -290,6 +290,7 @@ class ControlFlow(ExpressionEvaluator):
             is_one = len(variables) == 1 and not isinstance(node.target, (ast.Tuple, ast.List))
             if is_bound:
                 self.unpack(node.target, variables[0] if is_one else tuple(variables))
+            self.scope.mark_indices(hidden)
             returns = self._returns
             self._loop_body(node, loop.kind if len(loop.ranges) == 1 else "grid")
         finally:
@@ -401,6 +402,8 @@ class ControlFlow(ExpressionEvaluator):
                 if isinstance(context, KernelLaunch) and isinstance(value, list):
                     value = self._launched(context, context.target, value)
                 self.unpack(context.target, value)
+                if isinstance(context, KernelLaunch) and context.attributes.get("npu"):
+                    self.scope.mark_indices(_target_names(context.target))
         except Exception:
             self.leave_context(context, frame)
             raise

@@ -15,14 +15,16 @@ from ..language.values import BufferRef, Expr, LanguageError, RegionRef
 
 
 class Binding:
-    """What a name is bound to; `depth` is the number of frames that were open then."""
+    """What a name is bound to; `depth` is the number of frames that were open then. `is_index`:
+    a number that an NPU's launch or loop gives, which other values hide where it is."""
 
-    __slots__ = ("depth", "place", "value")
+    __slots__ = ("depth", "is_index", "place", "value")
 
-    def __init__(self, value: Any, depth: int, place: Place) -> None:
+    def __init__(self, value: Any, depth: int, place: Place, is_index: bool = False) -> None:
         self.value = value
         self.depth = depth
         self.place = place
+        self.is_index = is_index
 
 
 class Escaped:
@@ -101,8 +103,14 @@ class Scope:
             self._saved[-1].setdefault(name, previous)
         self.names[name] = Binding(value, len(self.frames), place)
 
+    def mark_indices(self, names: list[str]) -> None:
+        """As in TVMScript, what hides one of these in a loop or branch ends with that."""
+        for name in names:
+            if isinstance(binding := self.names.get(name), Binding):
+                binding.is_index = True
+
     def _check_carried(self, name: str, previous: Binding, value: object) -> None:
-        if not is_run_time(value) and _same(previous.value, value):
+        if previous.is_index or (not is_run_time(value) and _same(previous.value, value)):
             return
         if (
             isinstance(previous.value, BufferRef)
@@ -158,6 +166,8 @@ class Scope:
         outer: Binding | Escaped | None,
         values: list[Binding | Escaped | None],
     ) -> Binding | Escaped:
+        if isinstance(outer, Binding) and outer.is_index:
+            return outer
         bindings = [v for v in values if isinstance(v, Binding)]
         made = next(v for v in values if v is not None and v is not outer)
         if len(bindings) == len(values) and not any(is_run_time(b.value) for b in bindings):

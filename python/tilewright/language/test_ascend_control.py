@@ -373,6 +373,31 @@ def test_a_loop_hides_a_name() -> None:
     np.testing.assert_array_equal(c, [[10, 11, 22, 2], [10, 11, 22, 2]])
 
 
+def test_a_number_of_the_launch_is_hidden_in_a_loop_or_branch() -> None:
+    """As in TVMScript: each turn, and what is behind the loop, sees the launch's own number."""
+
+    @T.prim_func
+    def main(C: T.Tensor((3, 8), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(3, is_npu=True) as (cid, vid):
+            if vid == 0:
+                for i in T.serial(4):
+                    cid = i * 10 + cid  # noqa: PLW2901
+                    C[cid % 10, i] = cid
+                C[cid, 4] = cid
+                if cid > 0:
+                    cid = cid + 100  # noqa: PLW2901
+                    C[cid - 100, 5] = cid
+                for j in T.serial(2):
+                    for k in T.serial(1):
+                        j = j + 1 + k  # noqa: PLW2901
+                        C[cid, 5 + j] = j
+
+    c = np.zeros((3, 8), np.int32)
+    interpret(main, c)
+    wanted = [[cid, 10 + cid, 20 + cid, 30 + cid, cid, cid and 100 + cid, 1, 2] for cid in range(3)]
+    np.testing.assert_array_equal(c, wanted)
+
+
 def test_a_domain_has_extents() -> None:
     @T.prim_func
     def main(C: T.Tensor((2,), "int32")):  # type: ignore[no-untyped-def]
