@@ -256,19 +256,21 @@ from .wide_accesses import *  # noqa: F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Callable
 
 kernel = Kernel
 globals().update(_DTYPES)
 globals().update(_GPU_ONLY)
 
 
-def __getattr__(name: str) -> NoReturn:
+def __getattr__(name: str) -> Callable[..., None]:
     from .unsupported import refusal_of
     from .values import UnsupportedName
 
     if (refused := refusal_of(name)) is not None:
         raise UnsupportedName(refused, "unsupported")
+    if (function := tile.earlier_function(name)) is not None:
+        return function
     from ..suggestions import did_you_mean
 
     raise AttributeError(f"T has no {name!r}{did_you_mean(name, globals())}")

@@ -205,3 +205,69 @@ def test_the_table_of_names_is_true(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert module.main() == 1
     entries = [name for group in module.names().values() for name in group]
     assert len(entries) == len(set(entries)) > 150
+
+
+@T.prim_func
+def earlier_names(  # type: ignore[no-untyped-def]
+    A: T.Tensor((8, 64), "float"),
+    Rows: T.Tensor((3, 8), "float"),
+    Blocks: T.Tensor((8, 8), "float"),
+    Bits: T.Tensor((3, 8), "int16"),
+    Chosen: T.Tensor((8, 64), "float"),
+    Whole: T.Tensor((8, 64), "int32"),
+):
+    """By the names that earlier releases of TileLang-Ascend had."""
+    with T.Kernel(1, is_npu=True) as (cid, vid):
+        a = T.alloc_ub((8, 64), "float")
+        scratch = T.alloc_ub((3 * 4 * 8 * 64,), "uint8")
+        row = T.alloc_ub((8,), "float")
+        blocks = T.alloc_ub((8, 8), "float")
+        bits = T.alloc_ub((16,), "int16")
+        one = T.alloc_ub((16,), "int16")
+        mask = T.alloc_ub((8, 8), "uint8")
+        chosen = T.alloc_ub((8, 64), "float")
+        whole = T.alloc_ub((8, 64), "int32")
+        T.copy(A, a)
+        T.tile.reduce_max(row, a, scratch, dim=-1)
+        T.copy(row, Rows[0, :])
+        T.tile.reduce_min(row, a, scratch, dim=-1)
+        T.copy(row, Rows[1, :])
+        T.tile.reduce_sum(row, a, scratch, dim=-1)
+        T.copy(row, Rows[2, :])
+        T.blockReduceMax(blocks, a, 8, 64, 1, 1, 8)
+        T.copy(blocks, Blocks)
+        T.compare(mask, a, 0.0, "GT")
+        T.select(chosen, mask, a, 0.25, "VSEL_TENSOR_SCALAR_MODE")
+        T.copy(chosen, Chosen)
+        T.tile.cast_tl(whole, a, "CAST_FLOOR", 8 * 64)
+        T.copy(whole, Whole)
+        T.createvecindex(bits, 0)
+        T.tile.fill(one, 6)
+        T.tile.and_tl(one, bits, one)
+        T.copy(one[0:8], Bits[0, :])
+        T.tile.or_tl(one, bits, one)
+        T.copy(one[0:8], Bits[1, :])
+        T.tile.not_tl(one, bits)
+        T.copy(one[0:8], Bits[2, :])
+
+
+def test_earlier_names() -> None:
+    a = random.uniform(-4, 4, (8, 64)).astype(np.float32)
+    rows, blocks = np.zeros((3, 8), np.float32), np.zeros((8, 8), np.float32)
+    bits, chosen = np.zeros((3, 8), np.int16), np.zeros_like(a)
+    whole = np.zeros((8, 64), np.int32)
+    interpret(earlier_names, a, rows, blocks, bits, chosen, whole)
+    np.testing.assert_array_equal(rows[:2], [a.max(1), a.min(1)])
+    np.testing.assert_allclose(rows[2], a.astype(float).sum(1), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(blocks, a.reshape(8, 8, 8).max(2))
+    np.testing.assert_array_equal(chosen, np.where(a > 0, a, np.float32(0.25)))
+    np.testing.assert_array_equal(whole, np.floor(a))
+    i = np.arange(8)
+    np.testing.assert_array_equal(bits, [i & 6, i | (i & 6), ~i])
+
+
+def test_no_earlier_name() -> None:
+    with pytest.raises(AttributeError, match=r"T has no 'compute'"):
+        T.compute  # noqa: B018
+    with pytest.raises(AttributeError, match=r"T has no 'blockReduceMean'"):
+        T.blockReduceMean  # noqa: B018

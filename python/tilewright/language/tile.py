@@ -38,6 +38,16 @@ _RAW = frozenset(
     ]
 )
 
+#: Names that earlier releases of TileLang-Ascend had, and what they are now.
+_EARLIER = {
+    "cast_tl": "cast",
+    **{f"{name}_tl": f"bitwise_{name}" for name in ("and", "or", "not")},
+    **{f"blockReduce{kind}": f"block_reduce_{kind.lower()}" for kind in ("Max", "Min", "Sum")},
+}
+
+#: Here, in earlier releases, with the destination first.
+_REDUCTIONS = frozenset(["reduce_sum", "reduce_max", "reduce_min"])
+
 
 def is_tile(value: object) -> bool:
     return isinstance(value, RegionRef) or (isinstance(value, BufferRef) and not value.is_variable)
@@ -280,11 +290,26 @@ row_expand_sub = _row_expand("sub", "")
 row_expand_div = _row_expand("div", "")
 
 
+def earlier_function(name: str) -> Callable[..., None] | None:
+    """A function by a name that it had as `T.name`, before there was `T.tile`."""
+    known = _EARLIER.get(name, name)
+    is_public = known in _RAW or getattr(globals().get(known), "__module__", "") == __name__
+    if not is_public or known in ("compute", "is_tile", "earlier_function"):
+        return None
+    return globals().get(known) or __getattr__(known)  # type: ignore[no-any-return]
+
+
 def __getattr__(name: str) -> Any:
     if name in _RAW:
         from . import raw_instructions
 
         return getattr(raw_instructions, name)
+    if name in _REDUCTIONS:
+        from . import reductions
+
+        return getattr(reductions, name)
+    if name in _EARLIER:
+        return earlier_function(name)
     from .unsupported import refusal_of
 
     if (refused := refusal_of(name, "T.tile")) is not None:
@@ -292,5 +317,5 @@ def __getattr__(name: str) -> Any:
     from ..suggestions import did_you_mean
 
     ours = {n for n, value in globals().items() if getattr(value, "__module__", "") == __name__}
-    known = (ours | _RAW) - {"compute", "is_tile"}
+    known = (ours | _RAW) - {"compute", "is_tile", "earlier_function"}
     raise AttributeError(f"T.tile has no {name!r}{did_you_mean(name, known)}")
