@@ -115,6 +115,14 @@ bool overwrites(Operation* op, tile::AllocOp alloc) {
   return covers;
 }
 
+/// The branch that begins a load which an edge may cut, if `op` is its filling.
+Operation* branchOfCutLoad(Operation* op, Operation* loop) {
+  for (Operation* outer = op->getParentOp(); outer != loop; outer = outer->getParentOp())
+    if (outer->hasAttr(kOverwritesAttr))
+      return outer;
+  return nullptr;
+}
+
 } // namespace
 
 bool startsAfresh(tile::AllocOp alloc, Operation* loop) {
@@ -123,7 +131,10 @@ bool startsAfresh(tile::AllocOp alloc, Operation* loop) {
     first = npu::usesStorage(op, alloc) ? op : nullptr;
     return first ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return first && isAlwaysRun(first, loop) && overwrites(first, alloc);
+  if (!first)
+    return false;
+  Operation* branch = branchOfCutLoad(first, loop);
+  return isAlwaysRun(branch ? branch : first, loop) && (branch || overwrites(first, alloc));
 }
 
 SmallVector<BufferLife> findBufferLives(func::FuncOp kernel) {

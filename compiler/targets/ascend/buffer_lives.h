@@ -21,6 +21,10 @@ struct BufferLife {
 /// it reads it is not needed from one iteration to the next.
 llvm::SmallVector<BufferLife> findBufferLives(mlir::func::FuncOp kernel);
 
+/// On an scf.if that stands where a load that a tensor's edge may cut begins, and fills what the load then leaves: both
+/// together overwrite all of the tile, whichever way the branch goes.
+inline constexpr llvm::StringLiteral kOverwritesAttr = "ascend.overwrites";
+
 /// Whether each iteration of `loop` overwrites all of the buffer before anything else in it touches it.
 bool startsAfresh(tile::AllocOp alloc, mlir::Operation* loop);
 

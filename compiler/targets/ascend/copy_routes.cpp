@@ -5,6 +5,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/index_ranges.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/buffer_lives.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -197,12 +198,23 @@ void CopyExpander::ifThere(const ClampedRegion& clamped, function_ref<void()> bo
   body();
 }
 
+/// Whether a part is all that its buffer's memory holds.
+static bool isAllOfIts(const BufferRegion& tile) {
+  const auto storage = cast<BufferType>(npu::storageOf(tile.buffer).getType());
+  return tile.isWhole() && npu::storageBytes(tile.type()) == npu::storageBytes(storage);
+}
+
 LogicalResult CopyExpander::padAndLoad(const ClampedRegion& clamped, const BufferRegion& whole,
-                                       function_ref<LogicalResult()> fill,
+                                       const BufferRegion& tile, function_ref<LogicalResult()> fill,
                                        function_ref<void()> load) {
   const OpBuilder::InsertionGuard guard(builder);
+  const auto mark = [&](scf::IfOp branch) {
+    if (isAllOfIts(tile))
+      branch->setAttr(kOverwritesAttr, builder.getUnitAttr());
+  };
   if (clamped.isThere && clamped.region.extents == whole.extents) {
     auto branch = scf::IfOp::create(builder, clamped.isThere, /*withElseRegion=*/true);
+    mark(branch);
     builder.setInsertionPointToStart(branch.thenBlock());
     load();
     builder.setInsertionPointToStart(branch.elseBlock());
@@ -210,6 +222,7 @@ LogicalResult CopyExpander::padAndLoad(const ClampedRegion& clamped, const Buffe
   }
   if (Value cut = isCut(clamped, whole)) {
     auto branch = scf::IfOp::create(builder, cut, /*withElseRegion=*/false);
+    mark(branch);
     builder.setInsertionPointToStart(branch.thenBlock());
     if (failed(fill()))
       return failure();
@@ -342,7 +355,7 @@ LogicalResult CopyExpander::globalToUb() {
       order(Pipe::V, Pipe::MTE2);
       return success();
     };
-    return padAndLoad(clamped, from, fill, [&] {
+    return padAndLoad(clamped, from, to, fill, [&] {
       const BufferRegion region = isColumnInUb(to) ? clamped.region : asRows(clamped.region, from);
       const tile::RegionParts parts(region);
       const bool isWhole = isMultipleOfBlock(region.extents.back(), region.type());

@@ -82,8 +82,9 @@ private:
   mlir::Value isMore(mlir::OpFoldResult number, int64_t than);
   void addCondition(mlir::Value& all, mlir::Value condition);
   void ifThere(const ClampedRegion& clamped, llvm::function_ref<void()> body);
-  /// What is loaded of `whole`, after a fill where something of it was cut off.
+  /// What is loaded of `whole` into `tile`, after a fill where something of it was cut off.
   llvm::LogicalResult padAndLoad(const ClampedRegion& clamped, const tile::BufferRegion& whole,
+                                 const tile::BufferRegion& tile,
                                  llvm::function_ref<llvm::LogicalResult()> fill,
                                  llvm::function_ref<void()> load);
   llvm::LogicalResult requireBlockStart(const tile::BufferRegion& region, llvm::StringRef role);

@@ -62,7 +62,7 @@ LogicalResult CopyExpander::globalToL1() {
         PipeBarrierOp::create(builder, Pipe::MTE2);
       return success();
     };
-    return padAndLoad(clamped, from, fill, [&] {
+    return padAndLoad(clamped, from, to, fill, [&] {
       const tile::RegionParts parts(clamped.region);
       Value behind = fractalOffset(behindCut(to, from, clamped));
       npu::LoadL1Op::create(builder, from.buffer, parts.offsets, parts.extents, to.buffer, behind,

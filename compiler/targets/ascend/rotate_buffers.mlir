@@ -118,3 +118,34 @@ func.func @view_behind(%A: !tile.buffer<256x64xf32, global>, %B: !tile.buffer<25
   }
   return
 }
+
+// -----
+// A load that an edge may cut overwrites its tile with the filling that it begins with; without the mark, nothing says so.
+// CHECK-LABEL: func.func @cut
+// CHECK: tile.alloc "x" {ascend.versions = 2 : i64} : !tile.buffer<2x32x32xf16, L1>
+// CHECK: tile.alloc "y" : !tile.buffer<32x32xf16, L1>
+// CHECK: scf.if
+// CHECK-NEXT: npu.fill_l1 %{{.*}}[%[[AT:.*]]]
+// CHECK: npu.load_l1 %{{.*}} to %{{.*}}[%[[AT]]]
+func.func @cut(%A: !tile.buffer<256x32xf16, global>, %n: index, %rows: index, %isCut: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x32xf16, L1>
+    %y = tile.alloc "y" : !tile.buffer<32x32xf16, L1>
+    %l = tile.alloc "l" : !tile.buffer<32x32xf16, L0A>
+    tile.for %i = %c0 to %n step %c1 pipelined(2) {
+      scf.if %isCut {
+        npu.fill_l1 %x[%c0] : !tile.buffer<32x32xf16, L1> bytes 2048
+      } {ascend.overwrites}
+      npu.load_l1 %A[%i, 0] [%rows, 32] : !tile.buffer<256x32xf16, global> to %x[%c0] : !tile.buffer<32x32xf16, L1> rows 32
+      scf.if %isCut {
+        npu.fill_l1 %y[%c0] : !tile.buffer<32x32xf16, L1> bytes 2048
+      }
+      npu.load_l1 %A[%i, 0] [%rows, 32] : !tile.buffer<256x32xf16, global> to %y[%c0] : !tile.buffer<32x32xf16, L1> rows 32
+      npu.load_l0 %x[%c0] : !tile.buffer<32x32xf16, L1> at(%c0, %c0) to %l[%c0] : !tile.buffer<32x32xf16, L0A> rows 32 size 32 x 32
+      npu.load_l0 %y[%c0] : !tile.buffer<32x32xf16, L1> at(%c0, %c0) to %l[%c0] : !tile.buffer<32x32xf16, L0A> rows 32 size 32 x 32
+    }
+  }
+  return
+}
