@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_group import KernelGroup
+from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
 import tilewright.language as T
@@ -227,3 +227,28 @@ def test_one_flag_too_few() -> None:
     given = turns_of(LONG)
     with pytest.raises(RuntimeError, match="MTE3_MTE2"):
         kernel(given, np.zeros_like(given))
+
+
+@pytest.mark.parametrize("count", [-(2**31), 0, 1, 2, 4])
+def test_the_end_of_a_loop_does_not_wrap_round(count: int) -> None:
+    """Of the least number a loop to one less has no turn: the flags aren't made for 2^31."""
+
+    @T.prim_func
+    def main(n: T.int32, A: T.Tensor((4, SIZE), "float32"), B: T.Tensor((4, SIZE), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((SIZE,), "float32")
+            for i in T.serial(n - 1):
+                T.copy(A[i % 4, 0], x)
+                for j in T.serial(n - 2):
+                    T.tile.add(x, x, T.cast(j + 1, "float32"))
+                T.copy(x, B[i % 4, 0])
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    source = kernel.get_kernel_source()
+    assert "int64_t(n) - 1" in source and "int64_t(n) - 2" in source
+    given = np.arange(4 * SIZE, dtype=np.float32).reshape(4, SIZE)
+    made = np.zeros_like(given)
+    kernel(count, given, made)
+    turns, added = max(count - 1, 0), sum(range(1, count - 1))
+    wanted = np.where(np.arange(4)[:, None] < turns, given + added, 0)
+    np.testing.assert_array_equal(made, wanted)

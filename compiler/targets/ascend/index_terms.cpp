@@ -141,33 +141,29 @@ void IndexTerms::enterLoop(Value lower, Value upper) {
   entered.emplace_back(withoutCasts(upper), ranges.rangeOf(lower).low + 1);
 }
 
-/// Of a difference of a number of 32 bits and a small one.
-std::optional<IndexSum> IndexTerms::unwrapped(Value value) {
+std::optional<IndexTerms::EndWithout> IndexTerms::takenFromEnd(Value lower, Value upper) {
   constexpr int64_t most = int64_t{1} << 16;
-  Operation* op = value.getDefiningOp();
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) || !value.getType().isInteger(32) ||
-      !mayWrap(value))
+  const Value end = withoutCasts(upper);
+  Operation* op = end.getDefiningOp();
+  const std::optional<int64_t> first = getConstantIntValue(lower);
+  if (!first || std::abs(*first) > most || !isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) ||
+      !end.getType().isInteger(32) || !mayWrap(end))
     return std::nullopt;
   const std::optional<int64_t> by = getConstantIntValue(withoutCasts(op->getOperand(1)));
   const int64_t less = !by ? 0 : isa<arith::SubIOp>(op) ? *by : -*by;
-  if (less < 1 || less > most || !isOnlyEnd(value, value))
+  if (less < 1 || less > most || !isOnlyEnd(end, end))
     return std::nullopt;
-  std::optional<IndexSum> sum = of(op->getOperand(0));
-  if (sum)
-    sum->constant -= less;
-  return sum;
+  return EndWithout{op->getOperand(0), less};
 }
 
 std::optional<IndexSum> IndexTerms::ofEnd(Value lower, Value upper) {
-  constexpr int64_t most = int64_t{1} << 16;
-  const Value end = withoutCasts(upper);
-  const std::optional<int64_t> first = getConstantIntValue(lower);
-  if (first && std::abs(*first) <= most)
-    if (std::optional<IndexSum> sum = unwrapped(end)) {
-      ends[end] = *sum;
-      return sum;
-    }
-  return of(upper);
+  const std::optional<EndWithout> taken = takenFromEnd(lower, upper);
+  std::optional<IndexSum> sum = of(taken ? taken->number : upper);
+  if (taken && sum) {
+    sum->constant -= taken->less;
+    ends[withoutCasts(upper)] = *sum;
+  }
+  return taken && !sum ? of(upper) : sum;
 }
 
 std::optional<IndexSum> IndexTerms::inBranch(Value value) {

@@ -36,9 +36,16 @@ public:
   /// As `of`, of where `op` touches memory: what depends on a loop in another way (`vid * k`), but has known ends, is
   /// any number between them, another one each time. In a branch that says it vid is 0, or 1.
   std::optional<IndexSum> offsetAt(mlir::Operation* op, mlir::Value value);
-  /// As `of`, of the end of a loop from `lower`: `n - 1` counts as a number that never wraps round, because with the one
-  /// `n` of which it does the loop would have 2^31 turns. Only where nothing but the loop and what is in it asks for it.
+  /// As `of`, of the end of a loop from `lower`: `n - 1` counts as a number that never wraps round, where
+  /// `takenFromEnd` knows it: the pass WideEnds sees to that.
   std::optional<IndexSum> ofEnd(mlir::Value lower, mlir::Value upper);
+  /// Of the end of a loop that is a number of 32 bits less a small one, and might wrap round: both. With the few numbers
+  /// of which it would the loop had some 2^31 turns. Only where nothing but the loop and what is in it asks for it.
+  struct EndWithout {
+    mlir::Value number;
+    int64_t less = 0;
+  };
+  std::optional<EndWithout> takenFromEnd(mlir::Value lower, mlir::Value upper);
   /// From here on branches stand in a loop from `lower` to `upper`, so that there is a number between; up to
   /// `leaveLoop`.
   void enterLoop(mlir::Value lower, mlir::Value upper);
@@ -81,7 +88,6 @@ private:
   std::optional<IndexSum> unchanging(mlir::Value value);
   std::optional<IndexSum> between(mlir::Value value);
   unsigned numberOf(mlir::Value value);
-  std::optional<IndexSum> unwrapped(mlir::Value value);
 
   IndexRanges ranges, rangesNotEmpty{/*leastDim=*/1};
   llvm::DenseMap<mlir::Value, Loop> loops;

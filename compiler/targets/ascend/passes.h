@@ -89,6 +89,7 @@ std::unique_ptr<mlir::Pass> createInsertFlags(WithinCores withinCores, bool betw
 /// programs.
 std::unique_ptr<mlir::Pass> createCheckHazards(WithinCores withinCores, bool betweenCores,
                                                bool split);
+std::unique_ptr<mlir::Pass> createWideEnds();
 /// `combine`: what stands outside of scopes is split too; else it is refused where one kind of core lacks it.
 std::unique_ptr<mlir::Pass> createSplitCubeVector(bool combine);
 std::unique_ptr<mlir::Pass> createPlainExits();

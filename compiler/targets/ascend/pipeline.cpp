@@ -83,6 +83,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
                                                       : WithinCores::None;
   passes.push_back(createInsertFlags(within, automation.crossFlags));
   passes.push_back(createCheckHazards(within, automation.crossFlags, automation.split));
+  passes.push_back(createWideEnds());
   passes.push_back(createSplitCubeVector(automation.split));
   passes.push_back(createPlainExits());
   return passes;

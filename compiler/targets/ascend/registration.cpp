@@ -43,6 +43,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createAddWorkspaces(true, true, true); });
   mlir::registerPass(createShareVectorWork);
   mlir::registerPass([] { return createCheckHazards(WithinCores::All, true, true); });
+  mlir::registerPass(createWideEnds);
   mlir::registerPass([] { return createSplitCubeVector(true); });
   mlir::registerPass(createPlainExits);
 }
