@@ -18,7 +18,18 @@ random = np.random.default_rng(47)
 GROUP = KernelGroup(tolerance=5e-3)
 pytestmark = pytest.mark.xdist_group("ascend_operands_put_in_l1")
 
-FORMS = ("columns", "rows", "number", "part", "below", "beside")
+FORMS = (
+    "columns",
+    "rows",
+    "number",
+    "part",
+    "below",
+    "beside",
+    "nest",
+    "turned",
+    "relu",
+    "converted",
+)
 
 
 def operand(form: str, product: str = "gemm", alloc: str = "L1", threads: int | None = 1) -> Any:
@@ -31,6 +42,8 @@ def operand(form: str, product: str = "gemm", alloc: str = "L1", threads: int | 
         B: T.Tensor((32, 64), "float16"),
         W: T.Tensor((64, 32), "float16"),
         I: T.Tensor((32,), "int32"),  # noqa: E741
+        Z: T.Tensor((64, 32), "float16"),
+        F: T.Tensor((32, 64), "float32"),
         C: T.Tensor((32, 32), "float32"),
     ):
         with T.Kernel(1, is_npu=True, threads=threads) as _:
@@ -46,11 +59,22 @@ def operand(form: str, product: str = "gemm", alloc: str = "L1", threads: int | 
                 T.copy(I, picked)
                 for i in T.serial(32):
                     T.copy(B[picked[i], :], a[i, :])
+            elif form == "nest":
+                indices = T.alloc_ub((32,), "int32")
+                T.copy(I, indices)
+                for i, j in T.Parallel(32, 64):
+                    a[i, j] = B[indices[i], j] * 2
             elif form == "number":
                 T.fill(a, 1.5)
             elif form == "part":
                 T.copy(B, a)
                 T.clear(a[8:24, :])
+            elif form == "turned":
+                T.copy(Z, a, transpose=True)
+            elif form == "relu":
+                T.copy(B, a, enable_relu=True)
+            elif form == "converted":
+                T.copy(F, a)
             elif form == "below":
                 T.copy(B[16:48, :], a, pad_value=2.0)
             else:
@@ -74,6 +98,14 @@ def made(form: str, a: Any, b: Any, picked: Any) -> Any:
         tile[:, :20] = a[:32]
     elif form == "rows":
         tile = tile[picked]
+    elif form == "turned":
+        tile = W.T.astype(np.float64)
+    elif form == "relu":
+        tile = np.maximum(tile, 0)
+    elif form == "converted":
+        tile = np.float16(F).astype(np.float64)
+    elif form == "nest":
+        tile = tile[picked] * 2
     elif form == "number":
         tile[:] = 1.5
     elif form == "part":
@@ -89,13 +121,14 @@ A = random.uniform(-1, 1, (64, 20)).astype(np.float16)
 B = random.uniform(-1, 1, (32, 64)).astype(np.float16)
 W = random.uniform(-1, 1, (64, 32)).astype(np.float16)
 PICKED = random.integers(0, 32, 32).astype(np.int32)
+F = random.uniform(-1, 1, (32, 64)).astype(np.float32)
 WAYS = (("gemm", "L1", 1), ("mma", "L1", 1), ("gemm", "shared", 2), ("mma", "shared", 1))
 for form in FORMS:
     for product, alloc, threads in WAYS:
         GROUP.add(
             f"{form} {product} {alloc}",
             operand(form, product, alloc, threads),
-            [A, B, W, PICKED, np.zeros((32, 32), np.float32)],
+            [A, B, W, PICKED, W, F, np.zeros((32, 32), np.float32)],
             made(form, A, B, PICKED) @ W.astype(np.float64),
         )
 

@@ -78,11 +78,16 @@ bool isDoneInUb(Operation* op, Value tile) {
   if (auto fill = dyn_cast<tile::FillOp>(op))
     return npu::storageOf(fill.getTarget()) == tile &&
            !(isZero(fill.getValue()) && fill.getTargetRegion().isWhole());
+  if (isa<tile::LoadOp, tile::StoreOp>(op))
+    return true;
   auto copy = dyn_cast<tile::CopyOp>(op);
   if (!copy || npu::storageOf(copy.getTarget()) != tile)
     return false;
   const bool isLoad = copy.getSource().getType().isGlobal();
-  return columnsOverwritten(copy) > 0 || (isLoad && padsByNumber(copy)) ||
+  const bool isPlain =
+      !copy.getTranspose() && !copy.getRelu() &&
+      copy.getSource().getType().getElementType() == copy.getTarget().getType().getElementType();
+  return columnsOverwritten(copy) > 0 || (isLoad && (!isPlain || padsByNumber(copy))) ||
          (isLoad && !op->getParentOfType<ScopeOp>() && npu::asksVectorTiles(op));
 }
 

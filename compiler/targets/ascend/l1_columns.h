@@ -11,9 +11,9 @@ namespace tilewright::ascend {
 /// else none.
 int64_t columnsOverwritten(tile::CopyOp copy);
 
-/// Whether a copy or fill of a tile that gemms read must be one of a tile in UB, from which all goes on to L1: it writes
-/// some columns of a group, pads by another number than 0, fills a part or with such a number, or takes rows that
-/// elements of UB name.
+/// Whether what is done to a tile that gemms read must be done in UB, from which all goes on to L1: a copy that writes
+/// some columns of a group, converts, transposes, pads by another number than 0 or takes rows that elements of UB name, a fill of a part or
+/// with such a number, and what touches single elements.
 bool isDoneInUb(mlir::Operation* op, mlir::Value tile);
 
 } // namespace tilewright::ascend

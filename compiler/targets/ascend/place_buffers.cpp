@@ -139,10 +139,16 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
             }));
   }
 
-  /// A tile that the kernel has put in L1, with which something is done that only vector cores can.
+  /// Whether a gemm, maybe by way of L0, takes a tile as an operand.
+  static bool isRead(Operation* op) {
+    auto copy = dyn_cast<tile::CopyOp>(op);
+    return isa<tile::GemmOp>(op) || (copy && isL0(copy.getTarget()));
+  }
+
+  /// An operand that the kernel has put in L1, with which something is done that only vector cores can.
   bool isOperandOfVectors(tile::AllocOp alloc) const {
     const SmallVector<Operation*> users = npu::usersOf(alloc);
-    return alloc.getType().getSpace() == MemorySpace::L1 && !waits &&
+    return alloc.getType().getSpace() == MemorySpace::L1 && !waits && llvm::any_of(users, isRead) &&
            llvm::any_of(users, [&](Operation* op) { return isDoneInUb(op, alloc); }) &&
            llvm::none_of(users, [](Operation* op) { return op->getParentOfType<ScopeOp>(); });
   }
