@@ -41,6 +41,25 @@ def test_names_of_tvm(agree, floats):
     agree(kernel, [a, np.zeros(8, np.float32)], {1: expected})
 
 
+def test_values_in_with_statements(agree, floats):
+    """The value is computed once, before the block: what the block stores doesn't change it."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8):
+            with T.let(A[0] + 1) as x, T.LetStmt(x * 2) as y:
+                A[0] = y
+                A[1] = x + y
+            with T.bind(A[2]):
+                A[3] = A[2]
+
+    a = floats(8)
+    expected = a.copy()
+    x = a[0] + np.float32(1)
+    expected[[0, 1, 3]] = x * 2, x * 3, a[2]
+    agree(kernel, [a], {0: expected})
+
+
 def test_variables_with_values(agree, floats):
     """TVM's T.let: in a block, up to the end of one, and in an expression; the inner one counts."""
 

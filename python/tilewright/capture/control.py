@@ -353,6 +353,17 @@ class ControlFlow(ExpressionEvaluator):
         is_name = isinstance(expression.func, (ast.Attribute, ast.Name))
         return is_name and self.evaluate(expression.func) is While
 
+    def _is_let(self, expression: ast.expr) -> bool:
+        """Whether this is T.let(value), or another of its names."""
+        if not isinstance(expression, ast.Call):
+            return False
+        from ..language.tvm_forms import bind, let
+        from ..language.tvm_nodes import LetStmt
+
+        is_name = isinstance(expression.func, (ast.Attribute, ast.Name))
+        written = self.evaluate(expression.func) if is_name else None
+        return any(written is form for form in (let, LetStmt, bind))
+
     @staticmethod
     def _nested(node: ast.With, items: list[ast.withitem]) -> list[ast.stmt]:
         """The body of a with statement under its remaining items."""
@@ -385,6 +396,10 @@ class ControlFlow(ExpressionEvaluator):
             body = self._nested(node, items[1:])
             made = item.context_expr
             return self.exec_OpenFor(OpenFor.of(context, item.optional_vars, body, node, made))
+        if isinstance(context, Expr) and self._is_let(item.context_expr):
+            if item.optional_vars:
+                self.unpack(item.optional_vars, context)
+            return self._with(node, items[1:])
         if not hasattr(context, "__enter__"):
             self.mark(item.context_expr)
             raise LanguageError(not_called(ast.unparse(item.context_expr), context))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from typing import Any
 
 from ..language.values import BufferRef, Expr, LanguageError, RegionRef
@@ -27,10 +28,14 @@ def check_numbers(node: ast.BinOp, left: Value, right: Value) -> None:
 
 
 def check_item(owner: Value, index: Value) -> None:
-    """A Python list has no element whose number only the running kernel knows; LanguageError."""
-    if isinstance(owner, (list, tuple)) and isinstance(index, Expr) and not _is_known(index):
+    """A table of Python values, as a list, a dictionary or an array of NumPy's or PyTorch's, has no
+    element whose number only the running kernel knows; LanguageError."""
+    is_table = isinstance(owner, (list, tuple, dict)) or hasattr(owner, "__array__")
+    indices = index if isinstance(index, tuple) else (index,)
+    if is_table and any(isinstance(each, Expr) and not _is_known(each) for each in indices):
+        count = math.prod(owner.shape) if hasattr(owner, "shape") else len(owner)
         raise LanguageError(
-            f"which of these {len(owner)} values is meant is known only in the running kernel; "
+            f"which of these {count} values is meant is known only in the running kernel; "
             "choose it by if statements, or make one buffer with a dim more",
             python=TypeError,
         )

@@ -256,6 +256,14 @@ WRONG = {
         "which of these 2 values is meant is known only in the running kernel; choose it by if "
         "statements, or make one buffer with a dim more"
     ),
+    "x = np.ones((2, 3))[0, bx]": (
+        "which of these 6 values is meant is known only in the running kernel; choose it by if "
+        "statements, or make one buffer with a dim more"
+    ),
+    "x = {1: 2.0}[bx]": (
+        "which of these 1 values is meant is known only in the running kernel; choose it by if "
+        "statements, or make one buffer with a dim more"
+    ),
     "x = A if bx > 0 else A": (
         "a conditional expression chooses between numbers, not between buffers such as 'A'; write "
         "an if statement"
@@ -346,7 +354,7 @@ WRONG = {
 
 def _kernel_of(text: str, folder: Path):
     lines = "\n".join("        " + line for line in text.splitlines())
-    source = f"""import tilewright.language as T
+    source = f"""import numpy as np; import tilewright.language as T
 
 def choose(x):
     return 1 if x > 0 else 2

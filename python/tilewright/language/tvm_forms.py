@@ -112,9 +112,10 @@ class Let(RunTimeContext):
 
 @guarded_by_poison
 def let(*operands: Any) -> Any:
-    """The value, computed here: `x = T.let(value)`. In TVM's form, `with T.let(v, value):`, the
-    variable `v`, as of `v = T.int32()`, has the value in the block, or, without `with`, to the end
-    of the block that it stands in; in `T.let(v, value, body)` in an expression."""
+    """The value, computed here: `x = T.let(value)` or `with T.let(value) as x:`. In TVM's form,
+    `with T.let(v, value):`, the variable `v`, as of `v = T.int32()`, has the value in the block,
+    or, without `with`, to the end of the block that it stands in; in `T.let(v, value, body)` in an
+    expression."""
     if len(operands) == 1:
         return bind(operands[0])
     if len(operands) not in (2, 3) or not isinstance(operands[0], Symbol):
