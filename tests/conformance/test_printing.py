@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,30 @@ def test_print_names_what_it_prints(capfd, target):
     starts = [line.partition(" = ")[0] for line in lines]
     assert starts == ["tile", "A", "second B", "own"]
     assert lines[2] == "second B = [7, 8]"
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_how_often_it_prints(capfd, target):
+    """As on a GPU in each thread, but for tiles; where nothing tells threads apart, once."""
+
+    @T.prim_func
+    def together(A: T.Tensor((2,), "int32")):
+        with T.Kernel(2, threads=4) as bx:
+            T.print(bx, msg="block")
+            T.print("begins")
+            T.print(A)
+
+    @T.prim_func
+    def apart(A: T.Tensor((2,), "int32")):
+        with T.Kernel(2, threads=4) as bx:
+            T.print(bx, msg="block")
+            T.print("begins")
+            T.print(A)
+            if T.get_thread_binding() > 4:
+                T.print("never")
+
+    for kernel, each in ((together, 1), (apart, 4)):
+        tilewright.compile(kernel, target=target)(np.zeros(2, np.int32))
+        lines = capfd.readouterr().out.splitlines()
+        told = {"block 0": each, "block 1": each, "begins": 2 * each, "A = [0, 0]": 2 * each}
+        assert Counter(lines) == told
