@@ -107,7 +107,13 @@ def cached(func: object, out_idx: object = None, **options: object) -> object:
 def limit_bytes() -> int:
     """The size beyond which the longest unused entries go."""
     text = os.environ.get("TILEWRIGHT_CACHE_BYTES", "")
-    return int(text) if text.isdigit() else _DEFAULT_LIMIT
+    return int(text) if text.isdecimal() else _DEFAULT_LIMIT
+
+
+def bad_limit() -> str:
+    """What TILEWRIGHT_CACHE_BYTES says, where it isn't a number of bytes."""
+    text = os.environ.get("TILEWRIGHT_CACHE_BYTES", "")
+    return "" if text.isdecimal() else text
 
 
 def enable() -> None:

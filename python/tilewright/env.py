@@ -73,11 +73,14 @@ HONOURED = frozenset(
 
 def remark_ignored() -> None:
     """Warns, once in a process for each, of variables that are set and choose nothing here."""
+    from .cache import bad_limit
     from .options import remark
 
     for name, usual in KNOWN.items():
         if name not in HONOURED and os.environ.get(name, usual) != usual:
             remark(f"the environment variable {name} has no effect in this package")
+    if bad := bad_limit():
+        remark(f"TILEWRIGHT_CACHE_BYTES is a number of bytes, not {bad!r}; the limit is 1 GiB")
 
 
 def __getattr__(name: str) -> Any:

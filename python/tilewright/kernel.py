@@ -7,6 +7,7 @@ calls. Nothing slow is imported here.
 
 from __future__ import annotations
 
+import os
 from itertools import compress
 from types import FunctionType
 
@@ -362,8 +363,16 @@ def _with_workspaces(manifest: str, out_idx: list[int] | None) -> list[int] | No
     return Outputs(own[:kept], [*own[kept:], *added])
 
 
+#: Of variables that may have to be told of, also where the kernel was compiled before.
+_TELLING = ("TILELANG_", "TL_", "TVM_", "SKIP_LOADING_", "TILEWRIGHT_CACHE_BYTES")
+
+
 def kernel_of(entry: Entry, out_idx: list[int] | None, **more: Any) -> JITKernel:
     """A kernel that makes the parameters `out_idx` at each call."""
+    if any(name.startswith(_TELLING) for name in os.environ):
+        from .env import remark_ignored
+
+        remark_ignored()
     out_idx = _with_workspaces(entry.manifest, out_idx)
     if not isinstance(out_idx, Outputs):
         return JITKernel(entry, out_idx, **more)

@@ -190,6 +190,24 @@ def test_ignored_variables_are_told_once(monkeypatch):
     assert len(told) == 1
 
 
+def test_ignored_variables_are_told_of_kernels_from_the_cache(monkeypatch):
+    tilewright.compile(increment)
+    monkeypatch.setenv("TILELANG_PASS_PROFILE", "1")
+    monkeypatch.setattr("tilewright.options._remarks", set())
+    with pytest.warns(UserWarning, match="TILELANG_PASS_PROFILE has no effect"):
+        tilewright.compile(increment)
+
+
+@pytest.mark.parametrize("given", ["x", "-5", "1G", "1.5"])
+def test_a_size_of_the_cache_that_is_no_number(monkeypatch, given):
+    monkeypatch.setenv("TILEWRIGHT_CACHE_BYTES", given)
+    monkeypatch.setattr("tilewright.options._remarks", set())
+    text = f"TILEWRIGHT_CACHE_BYTES is a number of bytes, not '{given}'; the limit is 1 GiB"
+    with pytest.warns(UserWarning, match=text) as told:
+        tilewright.compile(increment)
+    assert len(told) == 1 and tilewright.cache.limit_bytes() == 1 << 30
+
+
 @pytest.mark.parametrize(
     "name",
     ["TL_LAYOUT_COST_MODEL", "TL_PASS_PROFILE", "TL_DISABLE_SHUFFLE_ELECT", "TL_SIMPLIFY",
