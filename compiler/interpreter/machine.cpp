@@ -70,6 +70,11 @@ mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
   llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
   if (launch.getNpu())
     return runNpuGrid(launch, grid);
+  if (llvm::any_of(grid, [](int64_t extent) { return extent < 0; })) {
+    auto error = launch.emitError("the grid is (");
+    llvm::interleaveComma(grid, error);
+    return error << ") but extents from 0 on were expected";
+  }
   lazyOps = findLazyOps(kernel);
   agentsDiffer = false;
   threadsDiffer = launch

@@ -10,6 +10,7 @@
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/AffineExpr.h>
 
 namespace tilewright::tile {
@@ -180,11 +181,14 @@ json::Array assertsToJson(func::FuncOp kernel) {
 }
 
 /// With places where the runtime says what is wrong with a grid.
-json::Array launchesToJson(func::FuncOp kernel, bool withPlaces) {
+json::Array launchesToJson(func::FuncOp kernel, bool isAscend) {
   json::Array list;
   for (auto launch : kernel.getOps<LaunchOp>()) {
     json::Object entry{{"cooperative", waitsForBlocks(launch)}};
-    if (const Place place = placeOf(launch.getLoc()); withPlaces && place.isKnown()) {
+    const bool isChecked = isAscend || !llvm::all_of(launch.getGrid(), [](Value extent) {
+                             return getConstantIntValue(extent).has_value();
+                           });
+    if (const Place place = placeOf(launch.getLoc()); isChecked && place.isKnown()) {
       entry["file"] = place.file;
       entry["line"] = int64_t(place.line);
       entry["column"] = int64_t(place.column);
@@ -277,7 +281,7 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"scratch_bytes", scratchBytes},
                         {"workspace_bytes", workspaceBytes},
                         {"cores_per_block", coresPerBlock},
-                        {"launches", launchesToJson(kernel, /*withPlaces=*/target == "ascend")},
+                        {"launches", launchesToJson(kernel, /*isAscend=*/target == "ascend")},
                         {"asserts", assertsToJson(kernel)}};
   if (usesTiles)
     manifest["tiles"] = true;

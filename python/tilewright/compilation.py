@@ -22,10 +22,11 @@ from .options import tracing_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from .capture.kernel import CapturedKernel
+    from .front_key import FrontKey
     from .kernel import JITKernel
     from .options import Options
 
@@ -79,15 +80,19 @@ def load(
     return kernel
 
 
-def kernel_key(captured: CapturedKernel, options: Options) -> str:
-    """The key of a kernel's machine code."""
-    text = captured.module.text()
-    if "assert" in text or options.target == "ascend":  # places are part of the result then
-        text = captured.module.text(True)
-    parts = ["kernel 3", machine_stamp(), options.description(), text]
+def kernel_key(captured: CapturedKernel, options: Options, with_places: bool) -> str:
+    """The key of a kernel's machine code; with the places of its lines where those are in its
+    messages."""
+    text = captured.module.text(with_places)
+    parts = ["kernel 4", machine_stamp(), options.description(), text]
     if captured.outputs:  # they are in the manifest
         parts.append(repr(captured.outputs))
     return digest("\0".join(parts))
+
+
+def _tells_places(manifest: str, extra: Iterable[str]) -> bool:
+    """Whether a kernel's messages tell lines: of assertions and launches, and as warnings."""
+    return '"line":' in manifest or _WARNINGS in extra
 
 
 def manifest_of(artifact: Any, outputs: list[int]) -> str:
@@ -182,7 +187,7 @@ def compile_kernel(
     capture: Callable[[], CapturedKernel],
     options: Options,
     out_idx: list[int] | None = None,
-    front: str | None = None,
+    front: FrontKey | None = None,
     source: object = None,
 ) -> JITKernel:
     """The kernel that `capture` gives, compiled or found in the cache. With a front key that is
@@ -203,18 +208,22 @@ def compile_kernel(
 
     is_strict = options.target == "ascend" and strict_indices()
     if front is not None and not is_strict:
-        known = cache.lookup_front(front)
+        known = cache.lookup_front(front) or cache.lookup_front(front.placed)
         kernel = None if known is None else load(known, options, out_idx, source, recompile)
         if kernel is not None:
             warn_of_unwritten_results(kernel, options, captured_kernel)
             return kernel
     captured = captured_kernel()
     captured.warn_again()
-    key = kernel_key(captured, options)
-    kernel = load(key, options, out_idx, source, recompile)
+    for with_places in (False, True):
+        key = kernel_key(captured, options, with_places)
+        kernel = load(key, options, out_idx, source, recompile)
+        if kernel is not None:
+            break
     if kernel is None:
         artifact, diagnostics = compile_and_warn(captured, options)
         extra = stage_files([], artifact.header) | warnings_file(diagnostics)
+        key = kernel_key(captured, options, _tells_places(artifact.manifest, extra))
         entry = cache.store(key, artifact.library, manifest_of(artifact, captured.outputs), extra)
         kernel = kernel_of(
             entry, out_idx, target=options.target, prim_func=source, recompile=recompile
@@ -228,5 +237,6 @@ def compile_kernel(
         )
     # What was noticed while tracing is noticed only then.
     if front is not None and not captured.warnings:
-        cache.store_front(front, key)
+        placed = _tells_places(kernel.entry.manifest, kernel.entry.extra_names())
+        cache.store_front(front.placed if placed else front, key)
     return kernel

@@ -86,6 +86,7 @@ class _Description:
 
     def __init__(self) -> None:
         self.parts: list[str] = []
+        self.places: list[str] = []  # of the functions
         self._seen: dict[int, int] = {}
         self._kept: list[object] = []  # ids stay valid while these live
 
@@ -191,6 +192,7 @@ class _Description:
         code = function.__code__
         source = source_text(code)
         self.parts.append(source)
+        self.places.append(f"{code.co_filename}:{code.co_firstlineno}")
         if code.co_name == "<lambda>":  # others may stand in its line
             self._code(code)
         self.add(function.__defaults__)
@@ -322,7 +324,15 @@ def digest(text: str) -> str:
     return _runtime.sha256(text.encode("utf-8", "surrogatepass"))
 
 
-def front_key(function: object, args: object, options: str) -> str | None:
+class FrontKey(str):
+    """A key, and that of the same kernel at this place in its files: for kernels whose messages
+    tell their lines."""
+
+    __slots__ = ("placed",)
+    placed: str
+
+
+def front_key(function: object, args: object, options: str) -> FrontKey | None:
     """The front key of a call of a factory, or None where something can't be captured safely."""
     description = _Description()
     try:
@@ -330,7 +340,9 @@ def front_key(function: object, args: object, options: str) -> str | None:
         description.add(args)
     except (NotCapturable, RecursionError):
         return None
-    return digest("\0".join(["front 5", machine_stamp(), options, *description.parts]))
+    key = FrontKey(digest("\0".join(["front 6", machine_stamp(), options, *description.parts])))
+    key.placed = digest("\0".join([key, *description.places]))
+    return key
 
 
 def why_not(function: object, args: object = ()) -> str | None:

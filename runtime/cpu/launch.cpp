@@ -231,6 +231,7 @@ LaunchResult runBlocks(const CpuKernel& kernel, const uint64_t* slots, TwLaunch&
   LaunchResult result;
   for (const CpuLaunch& part : kernel.launches()) {
     result = runLaunch(kernel, part, slots, launch, options);
+    result.part = size_t(&part - kernel.launches().data());
     if (result.end != LaunchEnd::Done)
       break;
   }
@@ -251,6 +252,13 @@ int threadCount() {
     return wanted;
   static const int cores = availableCores();
   return cores;
+}
+
+static std::string describeGrid(const Manifest& manifest, size_t part, const int64_t* grid) {
+  const std::string place = part < manifest.launches.size() ? manifest.launches[part].place : "";
+  return (place.empty() ? manifest.name + ": " : place + ": error: ") + "the grid is (" +
+         std::to_string(grid[0]) + ", " + std::to_string(grid[1]) + ", " + std::to_string(grid[2]) +
+         ") but extents from 0 on, of less than 2^62 blocks, were expected";
 }
 
 std::string describe(const LaunchResult& result, const Manifest& manifest, const TwLaunch& launch) {
@@ -292,9 +300,7 @@ std::string describe(const LaunchResult& result, const Manifest& manifest, const
   case LaunchEnd::Deadlock:
     return name + ": blocks wait in T.sync_grid for others that have ended";
   case LaunchEnd::BadGrid:
-    return name + ": the grid is (" + std::to_string(launch.grid[0]) + ", " +
-           std::to_string(launch.grid[1]) + ", " + std::to_string(launch.grid[2]) +
-           ") but extents from 0 on, of less than 2^62 blocks, were expected";
+    return describeGrid(manifest, result.part, launch.grid);
   }
   return name;
 }

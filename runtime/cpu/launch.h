@@ -30,6 +30,7 @@ struct LaunchOptions {
 
 struct LaunchResult {
   LaunchEnd end = LaunchEnd::Done;
+  size_t part = 0;               // which of the kernel's launches was the last
   int32_t assertion = 0;         // of AssertFailed: its number in the manifest
   int32_t signal = 0;            // of Fault: SIGSEGV, SIGBUS, SIGFPE or SIGILL
   const void* address = nullptr; // of Fault

@@ -476,3 +476,38 @@ def test_kernels_without_a_launch(target):
     )
     with pytest.raises(tilewright.CompileError, match=re.escape(loop)):
         tilewright.compile(parallel, target=target)
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_a_grid_that_is_negative_in_the_run(target):
+    """It's told at T.Kernel's line, which another kernel of the same source has elsewhere."""
+
+    def make():
+        @T.prim_func
+        def kernel(A: T.Tensor((4,), "int32"), n: T.int32):
+            with T.Kernel(1, threads=4):
+                A[0] = 7
+            with T.Kernel(2, n, threads=4) as (bx, by):
+                A[by] = 1
+
+        return kernel
+
+    def make_another():
+        @T.prim_func
+        def kernel(A: T.Tensor((4,), "int32"), n: T.int32):
+            with T.Kernel(1, threads=4):
+                A[0] = 7
+            with T.Kernel(2, n, threads=4) as (bx, by):
+                A[by] = 1
+
+        return kernel
+
+    for made in (make, make_another):
+        compiled = tilewright.compile(made(), target=target)
+        numbers = np.zeros(4, np.int32)
+        compiled(numbers, 0)
+        assert numbers[0] == 7
+        line = made.__code__.co_firstlineno + 5
+        grid = r"the grid is \(2, -3" + (r", 1\)" if target == "cpu" else r"\)")
+        with pytest.raises(RuntimeError, match=f":{line}:18: error: {grid} but extents from 0 on"):
+            compiled(numbers, -3)
