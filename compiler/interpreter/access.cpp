@@ -170,6 +170,13 @@ mlir::LogicalResult Machine::noteOwn(mlir::Operation* op, const BufferValue& buf
   return mlir::success();
 }
 
+Access& Machine::accessOf(Storage& storage, int64_t bitOffset) {
+  if (!usesAddresses || !storage.isOfCaller())
+    return storage.access(bitOffset);
+  const auto begin = uint64_t(reinterpret_cast<uintptr_t>(storage.bytes()));
+  return accessesByAddress[begin * 8 + uint64_t(bitOffset)];
+}
+
 mlir::LogicalResult Machine::notePart(mlir::Operation* op, const BufferValue& buffer,
                                       llvm::ArrayRef<int64_t> indices, int64_t offset,
                                       uint64_t bits, bool isWrite, bool isKept) {
@@ -188,7 +195,7 @@ mlir::LogicalResult Machine::notePart(mlir::Operation* op, const BufferValue& bu
       error.attachNote(other->getLoc()) << "the other one uses it here";
     return mlir::failure();
   };
-  Access& last = buffer.storage->access(offset);
+  Access& last = accessOf(*buffer.storage, offset);
   if (isOfGrid) {
     if (last.round != gridRound) {
       last = {};

@@ -38,13 +38,29 @@ llvm::MutableArrayRef<Agent> group(llvm::MutableArrayRef<Agent> agents, const Ag
 
 } // namespace
 
-mlir::LogicalResult Machine::run() {
-  kernel.walk([&](tile::ViewOp view) {
-    const unsigned source = view.getSource().getType().getElementBits();
-    const unsigned result = view.getType().getElementBits();
-    if (const unsigned narrow = std::min(source, result); source != result)
+void Machine::findNames() {
+  const auto seenAs = [&](unsigned first, unsigned second) {
+    if (const unsigned narrow = std::min(first, second); first != second)
       narrowestOfViews = narrowestOfViews ? std::min(narrowestOfViews, narrow) : narrow;
+  };
+  kernel.walk([&](tile::ViewOp view) {
+    seenAs(view.getSource().getType().getElementBits(), view.getType().getElementBits());
   });
+  llvm::SmallVector<unsigned> ofAddresses;
+  kernel.walk([&](tile::TensorAtOp tensor) {
+    ofAddresses.push_back(tensor.getResult().getType().getElementBits());
+  });
+  usesAddresses = !ofAddresses.empty();
+  for (unsigned bits : ofAddresses) {
+    seenAs(bits, ofAddresses.front());
+    for (mlir::Type type : kernel.getArgumentTypes())
+      if (auto tensor = llvm::dyn_cast<tile::BufferType>(type))
+        seenAs(bits, tensor.getElementBits());
+  }
+}
+
+mlir::LogicalResult Machine::run() {
+  findNames();
   hasWhile =
       kernel.walk([](tile::WhileOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
   Agent host;

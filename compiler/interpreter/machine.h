@@ -189,7 +189,10 @@ private:
   mlir::LogicalResult notePart(mlir::Operation* op, const BufferValue& buffer,
                                llvm::ArrayRef<int64_t> indices, int64_t offset, uint64_t bits,
                                bool isWrite, bool isKept);
+  Access& accessOf(Storage& storage, int64_t bitOffset);
   static ThreadPlace placeOf(const Agent& agent);
+  /// What the same memory may be called: `narrowestOfViews` and `usesAddresses`.
+  void findNames();
 
   mlir::func::FuncOp kernel;
   bool isCancelled() const {
@@ -211,6 +214,9 @@ private:
   int64_t threadCount = 1;
   /// The bits of the narrowest elements of views of wider ones, or the other way around; 0 without such.
   unsigned narrowestOfViews = 0;
+  /// Where the kernel makes tensors of addresses: who touched the caller's memory, by its bits.
+  bool usesAddresses = false;
+  llvm::DenseMap<uint64_t, Access> accessesByAddress;
   bool threadsDiffer = false;
   /// The parallel loop that runs, and its iteration; -1 outside.
   int64_t epoch = 0, iteration = -1;

@@ -60,6 +60,10 @@ public:
   Access& access(int64_t bitOffset) {
     return accesses[bitOffset];
   }
+  /// Of the caller's memory, which has other names where it is given twice, or by its address, too.
+  bool isOfCaller() const {
+    return owned.empty();
+  }
 
 private:
   std::vector<uint8_t> owned;

@@ -174,3 +174,65 @@ def test_strided_tensors_for_dense_ones(target):
     for given in (numbers[::2].copy(), numbers, numbers.reshape(2, 4)):
         compiled(given, out)
         assert out.tolist() == given.ravel()[:4].tolist()
+
+
+def of_blocks(A: T.Tensor((32,), "int32"), p: T.ptr("int32"), n: T.int32):
+    with T.Kernel(4, threads=8) as bx:
+        one = T.make_tensor(p, (16,), "int32")
+        for i in T.Parallel(8):
+            one[i + n * bx] = i
+
+
+def of_blocks_and_an_argument(A: T.Tensor((32,), "int32"), p: T.ptr("int32"), n: T.int32):
+    with T.Kernel(4, threads=8) as bx:
+        one = T.make_tensor(p, (16,), "int32")
+        if bx == 0:
+            A[3] = 1
+        if bx == 2:
+            one[n] = 2
+
+
+def of_halves(A: T.Tensor((32,), "int32"), p: T.ptr("int32"), n: T.int32):
+    with T.Kernel(4, threads=8) as bx:
+        one = T.make_tensor(p, (16,), "int32")
+        halves = T.make_tensor(p, (32,), "int16")
+        if bx == 0:
+            one[0] = 1
+        if bx == 1:
+            halves[n] = 5
+
+
+def of_iterations(A: T.Tensor((32,), "int32"), p: T.ptr("int32"), n: T.int32):
+    with T.Kernel(1, threads=8):
+        one = T.make_tensor(p, (16,), "int32")
+        two = T.make_tensor(p, (4, 4), "int32")
+        for i in T.Parallel(4):
+            one[i] = two[n, i] + two[n, 0]
+
+
+def of_threads(A: T.Tensor((32,), "int32"), p: T.ptr("int32"), n: T.int32):
+    with T.Kernel(1, threads=8):
+        tx = T.get_thread_binding()
+        one = T.make_tensor(p, (16,), "int32")
+        two = T.make_tensor(p, (16,), "int32")
+        one[tx] = tx
+        A[tx + 8] = two[T.max(tx - n, 0)]
+
+
+@pytest.mark.parametrize(
+    ("body", "races", "races_not", "who"),
+    [
+        (of_blocks, 7, 8, "blocks of the grid"),
+        (of_blocks_and_an_argument, 3, 4, "blocks of the grid"),
+        (of_halves, 1, 2, "blocks of the grid"),
+        (of_iterations, 0, 1, "iterations of the parallel loop"),
+        (of_threads, 1, 0, "threads of the block"),
+    ],
+)
+def test_races_on_what_addresses_name(body, races, races_not, who):
+    kernel = T.prim_func(body)
+    numbers = np.zeros(32, np.int32)
+    compiled = tilewright.compile(kernel, target="reference")
+    compiled(numbers, numbers, races_not)
+    with pytest.raises(RuntimeError, match=f"two {who}.* use element"):
+        compiled(numbers, numbers, races)
