@@ -496,6 +496,18 @@ size_t leadingDimsLeftOut(Construction& state, const Side& source, const Side& t
   return 0;
 }
 
+/// How many dims of one element the source leaves out that the target has in front: one where [n, m] is
+/// reduced to a[k, :].
+size_t leadingDimsAdded(Construction& state, const Side& source, const Side& target, int64_t dim) {
+  Extents padded = source.extents;
+  for (size_t count = 0; count <= target.extents.size(); ++count) {
+    if (isReduced(state, padded, target.extents, dim + int64_t(count)))
+      return count;
+    padded.insert(padded.begin(), int64_t{1});
+  }
+  return 0;
+}
+
 bool checkReduced(Construction& state, const std::string& operation, const Side& source,
                   const Side& target, int64_t dim, int64_t written) {
   if (isReduced(state, source.extents, target.extents, dim))
@@ -585,13 +597,22 @@ void KernelBuilder::reduce(std::string_view kind, const Operand& source, const O
   auto resolved = counted ? resolveDim(*state, operation, *from, *counted) : std::nullopt;
   const size_t leftOut =
       resolved && state->isNpu ? leadingDimsLeftOut(*state, *from, *to, *resolved) : 0;
-  if (leftOut != 0) {
-    const BufferRecord& record = state->record(to->buffer);
+  const size_t added = resolved && state->isNpu && leftOut == 0
+                           ? leadingDimsAdded(*state, *from, *to, *resolved)
+                           : 0;
+  const auto addDims = [this](Side& side, size_t count) {
+    const BufferRecord& record = state->record(side.buffer);
     Extents shape = record.shape;
-    for (Extents* each : {&shape, &to->extents})
-      each->insert(each->begin(), leftOut, int64_t{1});
-    to->offsets.insert(to->offsets.begin(), leftOut, int64_t{0});
-    to->buffer = view(to->buffer, shape, record.dtype);
+    for (Extents* each : {&shape, &side.extents})
+      each->insert(each->begin(), count, int64_t{1});
+    side.offsets.insert(side.offsets.begin(), count, int64_t{0});
+    side.buffer = view(side.buffer, shape, record.dtype);
+  };
+  if (leftOut != 0)
+    addDims(*to, leftOut);
+  if (added != 0) {
+    addDims(*from, added);
+    *resolved += int64_t(added);
   }
   if (resolved && !restrictTo(*state, realShape, *from, *to, *resolved))
     return;
