@@ -468,18 +468,46 @@ private:
     } else {
       const bool isShared = sharedTensors.contains(storage.getAsOpaquePointer());
       result.isOfPart = storage.getDefiningOp<tile::AllocOp>() != nullptr;
+      result.isHandedOver = isShared && !result.isOfPart && model.hasOwnCrossFlags &&
+                            own == OwnCrossFlags::WithinCores;
       if (model.hasOwnCrossFlags && !result.isOfPart &&
           (own == OwnCrossFlags::WithoutGlobal || (own == OwnCrossFlags::LeftOut && isShared)))
         return;
       result.isGlobal = true;
       result.isAtomic = access.isWrite && op->hasAttr("atomic_add");
-      result.memory = numberOf(storage, firstGlobal);
+      result.memory = result.isHandedOver ? handedOver(storage.getAsOpaquePointer(), node)
+                                          : numberOf(storage, firstGlobal);
       setBox(access, op, indices, result);
     }
     node.accesses.push_back(std::move(result));
   }
 
-  static constexpr unsigned firstUnplaced = 16, firstGlobal = 1U << 16;
+  static constexpr unsigned firstUnplaced = 16, firstGlobal = 1U << 16, firstHandedOver = 1U << 24;
+
+  /// A tensor as one core has it.
+  unsigned handedOver(const void* tensor, const Node& node) {
+    const auto count = static_cast<unsigned>(handedOverTensors.size());
+    const auto agent = static_cast<unsigned>(node.queue.agent);
+    return handedOverTensors.try_emplace({tensor, agent}, firstHandedOver + count).first->second;
+  }
+
+  /// What a core has read of the tensors that both kinds touch is over when it sets a flag of the kernel's own.
+  void addRelease(SetCrossFlagOp set, Node* parent, model::Block& block, Scope scope) {
+    for (const model::Agent agent : agentsIn(scope)) {
+      Node* node = add(set, parent, block, NodeKind::Statement);
+      node->queue = {agent, modelPipe(set.getPipe())};
+      for (Value tensor : set->getParentOfType<func::FuncOp>().getArguments()) {
+        if (!sharedTensors.contains(tensor.getAsOpaquePointer()))
+          continue;
+        model::Access access;
+        access.end = model::kUnknownExtent;
+        access.isWrite = access.isGlobal = access.isHandedOver = access.isRelease = true;
+        access.number = static_cast<unsigned>(node->accesses.size());
+        access.memory = handedOver(tensor.getAsOpaquePointer(), *node);
+        node->accesses.push_back(std::move(access));
+      }
+    }
+  }
 
   unsigned numberOf(Value storage, unsigned first) {
     const auto count = static_cast<unsigned>(storages.size());
@@ -528,6 +556,8 @@ private:
       addFlag(wait, SyncKind::Wait, wait.getEvent(), wait.getFrom(), wait.getTo(), parent, block,
               scope);
     } else if (auto set = dyn_cast<SetCrossFlagOp>(op)) {
+      if (own == OwnCrossFlags::WithinCores && model.hasOwnCrossFlags && !set->hasAttr(kWhyAttr))
+        addRelease(set, parent, block, scope);
       addCrossFlag(set, SyncKind::Set, set.getFlag(), modelPipe(set.getPipe()), parent, block,
                    scope, set.getMode() == kBetweenKinds);
     } else if (auto wait = dyn_cast<WaitCrossFlagOp>(op)) {
@@ -676,6 +706,7 @@ private:
   llvm::DenseMap<Value, std::optional<unsigned>> variables;
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;
+  std::map<std::pair<const void*, unsigned>, unsigned> handedOverTensors; ///< by kind of core
   std::map<std::pair<unsigned, unsigned>, unsigned> events;
   std::map<model::Agent, unsigned> firstCrossFlags;
 };

@@ -32,6 +32,9 @@ model::Agent modelAgent(Agent agent);
 enum class OwnCrossFlags : uint8_t {
   /// No such flag, and of global memory no tensor that both kinds of core touch.
   LeftOut,
+  /// No such flag, but that what a core has read of such a tensor is over when it sets one; the tensor is one of each
+  /// kind of core, for what is ordered within a core.
+  WithinCores,
   /// Nothing of global memory either.
   WithoutGlobal,
   /// All; flags stand in each core's own text, so only `interleave` can tell what they order.

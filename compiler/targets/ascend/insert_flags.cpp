@@ -173,7 +173,8 @@ struct InsertFlags : KernelPass<InsertFlags> {
   void runOnOperation() override {
     if (getOperation().getOps<tile::LaunchOp>().empty())
       return; // not a kernel
-    const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
+    const std::unique_ptr<ModelOfKernel> model =
+        buildProgram(getOperation(), OwnCrossFlags::WithinCores);
     if (model->exit && withinCores == WithinCores::None && !betweenCores) {
       forgetOwnBuffers(model->program);
     } else if (model->exit) {

@@ -207,6 +207,8 @@ bool isInOrder(const Node& earlier, const Access& a, const Node& later, const Ac
   // A scalar read of a local memory ends before the next issue.
   if (first == Pipe::S && !a.isWrite && !a.isGlobal)
     return true;
+  if (a.isHandedOver && (first == second || a.isRelease || (b.isRelease && a.isWrite)))
+    return true;
   if (first != second)
     return false;
   if (b.isBehindBarrier || a.isDoneAtBarrier)

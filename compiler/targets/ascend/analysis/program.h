@@ -74,6 +74,11 @@ struct Access : Range {
   bool isWrite = false;
   bool isAtomic = false; ///< a write that commutes with other atomic ones
   bool isGlobal = false;
+  /// Of a tensor that both kinds of core touch, which the kernel's own flags order between them: in one core, only
+  /// between pipes.
+  bool isHandedOver = false;
+  /// Of a flag to the other core, which may overwrite what has been read so far: it waits for that, nothing for it.
+  bool isRelease = false;
   bool isBehindBarrier =
       false; ///< only after a barrier of its pipe, which the statement has inside
   bool isDoneAtBarrier = false; ///< only before one
