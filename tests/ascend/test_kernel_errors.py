@@ -53,6 +53,32 @@ def test_overflow(configs: dict[Any, Any]) -> None:
     assert "x takes 131072 bytes" in text and "y takes 131072 bytes" in text
 
 
+def test_the_last_bytes_of_ub() -> None:
+    """Three tiles that take all of it, as in published kernels: a chip runs them."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 256), "float"), C: T.Tensor((64, 256), "float")):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64, 256), "float")
+            y = T.alloc_ub((64, 256), "float")
+            z = T.alloc_ub((64, 256), "float")
+            T.copy(A, x)
+            T.copy(A, y)
+            T.barrier_all()
+            T.tile.add(z, x, y)
+            T.barrier_all()
+            T.copy(z, C)
+
+    message = (
+        "z reaches into the last 256 of the 196608 bytes of UB, which the system keeps: functions "
+        "of the vendor may write there"
+    )
+    with pytest.warns(tilewright.errors.TilewrightWarning, match=message):
+        kernel = tilewright.compile(main, out_idx=[-1], target="ascend")
+    a = np.arange(64 * 256, dtype=np.float32).reshape(64, 256)
+    np.testing.assert_array_equal(np.asarray(kernel(a)), 2 * a)
+
+
 @pytest.mark.parametrize("configs", [{}, AUTOMATIC])
 def test_elements_that_the_cube_core_lacks(configs: dict[Any, Any]) -> None:
     @T.prim_func

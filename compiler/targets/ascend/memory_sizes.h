@@ -39,14 +39,19 @@ inline int64_t capacityOf(const chips::AscendChip& chip, tile::MemorySpace space
   }
 }
 
-/// The same in a message.
-inline std::string roomIn(const chips::AscendChip& chip, tile::MemorySpace space) {
-  const int64_t capacity = capacityOf(chip, space);
+/// With those that are kept.
+inline int64_t sizeOf(const chips::AscendChip& chip, tile::MemorySpace space) {
   const bool isKept = space == tile::MemorySpace::UB || space == tile::MemorySpace::L1;
+  return capacityOf(chip, space) + (isKept ? keptBytes : 0);
+}
+
+/// What a kernel may use, in a message.
+inline std::string roomIn(const chips::AscendChip& chip, tile::MemorySpace space) {
+  const int64_t capacity = capacityOf(chip, space), size = sizeOf(chip, space);
   return std::to_string(capacity) +
-         (isKept ? " (of its " + std::to_string(capacity + keptBytes) +
-                       " the system keeps the last " + std::to_string(keptBytes) + ")"
-                 : "");
+         (size != capacity ? " (of its " + std::to_string(size) + " the system keeps the last " +
+                                 std::to_string(keptBytes) + ")"
+                           : "");
 }
 
 } // namespace tilewright::ascend

@@ -100,9 +100,9 @@ struct PlanMemory : KernelPass<PlanMemory> {
       buffers.push_back(std::move(buffer));
       allocs.push_back(alloc);
     }
-    const int64_t capacity = capacityOf(chip, space);
+    const int64_t capacity = capacityOf(chip, space), size = sizeOf(chip, space);
     for (size_t i = 0; i < buffers.size(); ++i)
-      if (buffers[i].pinned && *buffers[i].pinned + buffers[i].bytes > capacity) {
+      if (buffers[i].pinned && *buffers[i].pinned + buffers[i].bytes > size) {
         allocs[i].emitError() << nameOf(buffers[i]) << " takes " << buffers[i].bytes << " bytes of "
                               << stringifyMemorySpace(space) << " from the address "
                               << *buffers[i].pinned << " on, but it has " << roomIn(chip, space);
@@ -114,7 +114,11 @@ struct PlanMemory : KernelPass<PlanMemory> {
     if (packing.end > free)
       packing = pack(buffers, alignmentOf(space), capacity, mayShare);
     if (packing.end > capacity)
+      packing = pack(buffers, alignmentOf(space), size, mayShare);
+    if (packing.end > size)
       return refuse(space, buffers, allocs, packing);
+    if (packing.end > capacity)
+      warnOfKept(space, buffers, allocs, packing);
     Builder builder(&getContext());
     for (size_t i = 0; i < buffers.size(); ++i)
       allocs[i].setAddressAttr(builder.getI64IntegerAttr(packing.addresses[i]));
@@ -131,6 +135,18 @@ struct PlanMemory : KernelPass<PlanMemory> {
 
   static StringRef nameOf(const Buffer& buffer) {
     return buffer.name.empty() ? StringRef("a buffer") : StringRef(buffer.name);
+  }
+
+  /// A chip runs what reaches there, as long as nothing of the system works.
+  void warnOfKept(MemorySpace space, const std::vector<Buffer>& buffers,
+                  ArrayRef<tile::AllocOp> allocs, const Packing& packing) {
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (packing.addresses[i] + buffers[i].bytes > capacityOf(chip, space))
+        allocs[i]->emitWarning() << nameOf(buffers[i]) << " reaches into the last " << keptBytes
+                                << " of the " << sizeOf(chip, space) << " bytes of "
+                                << stringifyMemorySpace(space)
+                                << ", which the system keeps: functions of the vendor may write "
+                                   "there";
   }
 
   void refuse(MemorySpace space, const std::vector<Buffer>& buffers, ArrayRef<tile::AllocOp> allocs,

@@ -52,3 +52,18 @@ func.func @beside_an_address(%n: index) {
   }
   return
 }
+
+// -----
+// A chip has these bytes, too.
+func.func @all_of_it(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<256x128xf32, UB>
+    // expected-warning@+1 {{b reaches into the last 256 of the 196608 bytes of UB, which the system keeps: functions of the vendor may write there}}
+    %b = tile.alloc "b" : !tile.buffer<128x128xf32, UB>
+    %zero = arith.constant 0.0 : f32
+    %first = arith.constant 0 : index
+    tile.store %zero, %a[%first, %first] : !tile.buffer<256x128xf32, UB>
+    tile.store %zero, %b[%first, %first] : !tile.buffer<128x128xf32, UB>
+  }
+  return
+}
