@@ -96,6 +96,8 @@ bool NestVectorizer::hoist(Operation& op) {
   const bool isUniform =
       llvm::all_of(op.getOperands(), [&](Value operand) { return bool(scalarOf(operand)); });
   if (auto read = dyn_cast<tile::LoadOp>(op)) {
+    if (isTileOfOne(read.getBuffer().getType()))
+      return true;
     if (!isUniform || !isHoistable(read))
       return reason.empty();
     if (waits && !read.getBuffer().getType().isPerThread())
@@ -110,6 +112,12 @@ bool NestVectorizer::hoist(Operation& op) {
   else
     indices.add(&op);
   return true;
+}
+
+/// Whether the nest's only iteration takes all of a buffer.
+bool NestVectorizer::isTileOfOne(BufferType type) const {
+  return rows * columns == 1 && type.getSpace() == MemorySpace::UB && type.hasStaticShape() &&
+         type.getNumElements() == 1;
 }
 
 /// An element that the nest itself writes may be another one in each iteration.
@@ -171,6 +179,8 @@ bool NestVectorizer::checkOverlaps() {
     for (auto read : nest.getBodyBlock()->getOps<tile::LoadOp>()) {
       if (npu::storageOf(write.getBuffer()) != npu::storageOf(read.getBuffer()))
         continue;
+      if (isTileOfOne(write.getBuffer().getType()) && isTileOfOne(read.getBuffer().getType()))
+        continue;
       const auto to = formsOf(write.getIndices()), from = formsOf(read.getIndices());
       if (!to || !from)
         return false;
@@ -209,6 +219,8 @@ std::optional<NestVectorizer::Access> NestVectorizer::accessOf(BufferType type, 
     columnStride += form.factors[1] * stride;
   }
   Access access{Walk::Fixed, {buffer, make.value(offset), rows == 1 ? columns : rowStride}};
+  if (isTileOfOne(type))
+    access.walk = Walk::Tile;
   if (rowStride == 0 && columnStride == 0)
     return access;
   if (type.getSpace() != MemorySpace::UB)

@@ -55,6 +55,7 @@ private:
   bool readShape();
   bool hoist(mlir::Operation& op);
   bool isHoistable(tile::LoadOp load);
+  bool isTileOfOne(tile::BufferType type) const;
   bool checkOverlaps();
   bool checkLaterUses(tile::StoreOp op);
   bool isOfIndices(const VectorTile& tile, mlir::Value value);
