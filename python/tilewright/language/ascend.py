@@ -184,7 +184,8 @@ def reinterpretcast(dst: Any, src: Any, casttype: Any) -> None:
 def printf(fmt: str, *args: Any) -> None:
     """Prints numbers as printf of C does: `T.printf("block %d: %5.2f\\n", cid, x[0])`.
 
-    `%s` takes a string that is known while compiling.
+    `%s` takes a string that is known while compiling. A buffer that is given for `%p` or `%x` has
+    no address yet: its name is printed.
     """
     tracer = current()
     if not isinstance(fmt, str):
@@ -199,7 +200,11 @@ def printf(fmt: str, *args: Any) -> None:
     for holder, after in zip(rest[::2], rest[1::2], strict=True):
         if holder == "%%":
             text += holder
-        elif isinstance(value := next(given), str) != holder.endswith("s"):
+        elif isinstance(value := next(given), BufferRef) and not value.is_variable:
+            if holder[-1] not in "pxX":
+                raise LanguageError(f"{holder} of T.printf does not print {describe(value)}")
+            text += value.name
+        elif isinstance(value, str) != holder.endswith("s"):
             raise LanguageError(f"{holder} of T.printf does not print {value!r}")
         elif isinstance(value, str):
             text += (holder % value).replace("%", "%%")

@@ -148,12 +148,15 @@ def test_printing() -> None:
             T.printf("block %d of %5.2f, or 50%%;", cid, 2)
             T.printf(" %s has %lld, %x and %u 100%%\n", "all of %d", A[0] + 10, 255, A[0] - 1)
             T.printf("%-5d|%c|%.3e\n", A[3], 65, T.cast(A[2], "float16"))
+            tile = T.alloc_ub((8,), "float")
+            T.printf("at %p %d%x\n", A, cid + 4, tile)
             T.dump_tensor(A, 9, 3)
 
     assert interpret(main, np.arange(4, dtype=np.int32)).splitlines() == [
         "hello",
         "block 0 of  2.00, or 50%; all of %d has 10, ff and 4294967295 100%",
         "3    |A|2.000e+00",
+        "at A 4tile",
         "9 A = [0, 1, 2]",
     ]
 
@@ -172,13 +175,14 @@ def test_printing() -> None:
         ("%d", 1.5, "argument 0 of T.printf is float32, but %d prints an integer"),
         ("%s", 3, "%s of T.printf does not print 3"),
         ("%d", "x", "%d of T.printf does not print 'x'"),
+        ("%d", None, "%d of T.printf does not print buffer 'A'"),
     ],
 )
 def test_place_holders_of_another_kind(holder: str, value: Any, message: str) -> None:
     @T.prim_func
     def wrong(A: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True) as (cid, _):
-            T.printf(holder, value)
+            T.printf(holder, A if value is None else value)
 
     assert refusal(wrong, np.zeros(4, np.int32)) == message
 
