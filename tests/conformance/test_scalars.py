@@ -142,6 +142,30 @@ def test_while_counts_steps_to_one(agree):
     agree(collatz, [x, np.zeros(30, np.int32)], {1: np.array([steps(int(n)) for n in x], np.int32)})
 
 
+def test_variables_are_buffers_of_one_element(agree):
+    """In TileLang, `T.alloc_var` makes a buffer: its one element is the variable."""
+
+    @T.prim_func
+    def tally(X: T.Tensor((40,), "float32"), Y: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=1):
+            least = T.alloc_var("float32", init=T.max_value("float32"))
+            positive = T.alloc_var("int32", init=0)
+            for i in range(40):
+                least[0] = T.min(least[0], X[i])
+                if X[i] > 0:
+                    positive[0] += 1
+            Y[0] = least
+            Y[1] = X[positive[0]]
+            T.copy(X[7], least[0])
+            Y[2], least[-1] = least[0], 2.5
+            Y[3] = least
+
+    x = np.random.default_rng(5).standard_normal(40).astype(np.float32)
+    agree(
+        tally, [x, np.zeros(4, np.float32)], {1: np.float32([x.min(), x[(x > 0).sum()], x[7], 2.5])}
+    )
+
+
 def test_break_and_continue(agree):
     @T.prim_func
     def odd_sum(Y: T.Tensor((4,), "int32")):

@@ -616,6 +616,13 @@ def subscript(buffer: BufferRef, index: object) -> Element | RegionRef | Poison:
     rank = buffer.ndim
     if Ellipsis in [i for i in items if not isinstance(i, (Expr, BufferRef))]:
         items = _expand_ellipsis(items, rank)
+    if (
+        buffer.is_variable
+        and rank == 0
+        and [type(i) for i in items] == [int]
+        and items[0] in (0, -1)
+    ):
+        items = []  # in TileLang, a variable is a buffer of one element
     if len(items) != rank:
         raise LanguageError(
             f"buffer {buffer.name!r} has {rank} dimension{'s' * (rank != 1)} but is indexed with "
