@@ -213,6 +213,24 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   annotate(*state, op, "T.copy", attributes, {"pad_value", "enable_relu", "transpose"});
 }
 
+namespace {
+
+/// Inside of T.Parallel, of an array that each thread has for itself.
+void fillEachElement(KernelBuilder& builder, const Side& to, Value value) {
+  std::vector<Index> place;
+  for (auto [offset, extent] : llvm::zip_equal(to.offsets, to.extents)) {
+    Value step = builder.beginFor(LoopKind::Serial, int64_t{0}, extent, int64_t{1}, "element", {});
+    const Value* start = std::get_if<Value>(&offset);
+    Value from = start ? *start : builder.constant(std::get<int64_t>(offset));
+    place.emplace_back(builder.binary("add", from, step));
+  }
+  builder.store(to.buffer, place, value);
+  for (size_t dim = 0; dim < place.size(); ++dim)
+    builder.endFor();
+}
+
+} // namespace
+
 void KernelBuilder::fill(const Operand& target, Value value, std::string_view name) {
   bool isUsable = state->isUsable(value);
   auto to = resolveSide(*state, target, "fill");
@@ -224,6 +242,10 @@ void KernelBuilder::fill(const Operand& target, Value value, std::string_view na
   bool isElement = to->kind == Side::Kind::Element || to->extents.empty();
   if (isElement) {
     store(to->buffer, to->offsets, value);
+    return;
+  }
+  if (record.space == tile::MemorySpace::Local && state->enclosing(builder::FrameKind::Parallel)) {
+    fillEachElement(*this, *to, value);
     return;
   }
   if (!state->requireTileScope(name))

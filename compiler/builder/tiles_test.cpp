@@ -345,6 +345,18 @@ TEST_F(TilesTest, MessagesNameTheCallThatFills) {
   expectError("T.clear stands inside of T.Parallel, which holds code on single elements only");
 }
 
+TEST_F(TilesTest, AThreadsArrayIsFilledInsideOfParallel) {
+  launch();
+  Buffer S = alloc("S", {2, 8}, "local");
+  std::vector<Index> extents{int64_t{8}};
+  line().beginParallel(extents, {});
+  line().fill(part(S, {int64_t{1}, int64_t{0}}, {int64_t{1}, int64_t{8}}), b.constant(2.0));
+  b.endParallel();
+  std::string text = finishedText();
+  EXPECT_THAT(text, Not(HasSubstr("tile.fill")));
+  EXPECT_THAT(text, HasSubstr("tile.store"));
+}
+
 TEST_F(TilesTest, FillsConvert) {
   launch();
   Buffer S = alloc("S", {8}, "fragment", "float16");

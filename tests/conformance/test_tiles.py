@@ -389,3 +389,27 @@ def test_a_fill_inside_of_a_parallel_loop_is_named_as_written(fills):
     message = f"{name} stands inside of T.Parallel, which holds code on single elements only"
     with pytest.raises(tilewright.CompileError, match=message):
         kernel.capture()
+
+
+def test_fills_of_arrays_in_nests(agree, random):
+    """Each iteration has the array of T.alloc_local for itself: it fills all of it, or a part."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((24, 6), "int32"), B: T.Tensor((24, 4), "int32")):
+        with T.Kernel(1, threads=24):
+            counts = T.alloc_local((2, 2), "int32")
+            for row in T.Parallel(24):
+                T.clear(counts)
+                T.fill(counts[1, 0:2], row)
+                for j in T.serial(6):
+                    counts[j % 2, A[row, j] % 2] += 1
+                for i, j in T.grid(2, 2):
+                    B[row, 2 * i + j] = counts[i, j]
+
+    a = random.integers(0, 9, (24, 6)).astype(np.int32)
+    expected = np.zeros((24, 2, 2), np.int32)
+    expected[:, 1] = np.arange(24)[:, None]
+    for row in range(24):
+        for j in range(6):
+            expected[row, j % 2, a[row, j] % 2] += 1
+    agree(kernel, [a, np.zeros((24, 4), np.int32)], {1: expected.reshape(24, 4)})
