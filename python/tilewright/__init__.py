@@ -80,7 +80,7 @@ _LAYOUTS = ("mma_layout", "mma_sm70_layout", "mma_sp_layout")
 ELSEWHERE = {
     "utils": "tensors",
     "utils.tensor": "tensors",
-    "utils.target": "options",
+    "utils.target": "target_queries",
     "utils.sparse": "sparse",
     "engine": "lowering",
     "engine.callback": "lowering",

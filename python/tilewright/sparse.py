@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["compress", "get_e_factor", "randint_semi_sparse", "randn_semi_sparse"]
+__all__ = ["arange_semi_sparse", "compress", "get_e_factor"]
+__all__ += ["randint_semi_sparse", "randn_semi_sparse"]
 
 
 def get_e_factor(a_dtype: object, meta_dtype: object) -> int:
@@ -80,3 +81,13 @@ def randint_semi_sparse(
 
     made = torch.randint(low, high, (M, K), device=device)
     return _thinned(made, transposed, dtype or torch.int8)
+
+
+def arange_semi_sparse(
+    M: int, K: int, dtype: Any = None, device: Any = "cpu", transposed: bool = False
+) -> Any:
+    """The numbers from 0 up, row by row, of which half are 0."""
+    import torch
+
+    counted = torch.arange(M * K, device=device).reshape(M, K)
+    return _thinned(counted, transposed, dtype or torch.float16)

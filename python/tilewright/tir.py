@@ -20,10 +20,11 @@ from .language.values import Expr as PrimExpr
 from .language.values import RegionRef as BufferRegion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 __all__ = ["Buffer", "BufferLoad", "BufferRegion", "PrimExpr", "Var", "all", "any", "const"]
-__all__ += ["FloatImm", "IntImm", "StringImm"]
+__all__ += ["FloatImm", "IndexMap", "IntImm", "StringImm"]
 
 #: TVM keeps these functions in a module of their own.
 op = sys.modules[__name__]
@@ -40,6 +41,22 @@ def const(value: bool | int | float, dtype: Any = None, span: object = None) -> 
     if dtype is None:
         dtype = {bool: "bool", float: "float32"}.get(type(value), "int32")
     return cast(value, dtype)
+
+
+class IndexMap:
+    """A function from indices to indices, as of `IndexMap.from_func(lambda i, j: [j, i])`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @staticmethod
+    def from_func(function: Callable[..., Any], *unused: Any, **options: Any) -> IndexMap:
+        return IndexMap(function)
+
+    def map_indices(self, indices: Sequence[Any]) -> list[Any]:
+        """Where the function puts these indices."""
+        found = self._function(*indices)
+        return list(found) if isinstance(found, (tuple, list)) else [found]
 
 
 def __getattr__(name: str) -> Any:

@@ -207,3 +207,12 @@ def test_what_gemm_sp_refuses():
         "the order of CUTLASS's metadata, which 'e' is annotated with, is not supported; "
         "T.gemm_sp takes it row by row, as tilelang.utils.sparse.compress does"
     ) in message_of(metadata=True)
+
+
+def test_counted_numbers_of_which_half_are_zero():
+    """Of each four numbers the greater two are gone; T.gemm_sp has an older name, too."""
+    torch = pytest.importorskip("torch")
+    sparse = pytest.importorskip("tilewright.sparse")
+    counted = sparse.arange_semi_sparse(2, 8, dtype=torch.int8).tolist()
+    assert counted == [[0, 1, 0, 0, 4, 5, 0, 0], [8, 9, 0, 0, 12, 13, 0, 0]]
+    assert T.gemm_sp_v2 is T.gemm_sp

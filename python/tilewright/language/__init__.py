@@ -259,6 +259,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 kernel = Kernel
+gemm_sp_v2 = gemm_sp  # its name before TileLang dropped the first
 globals().update(_DTYPES)
 globals().update(_GPU_ONLY)
 
