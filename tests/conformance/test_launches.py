@@ -511,3 +511,22 @@ def test_a_grid_that_is_negative_in_the_run(target):
         grid = r"the grid is \(2, -3" + (r", 1\)" if target == "cpu" else r"\)")
         with pytest.raises(RuntimeError, match=f":{line}:18: error: {grid} but extents from 0 on"):
             compiled(numbers, -3)
+
+
+def test_a_buffer_before_the_launches_is_global(agree, random):
+    """Without a scope, T.alloc_buffer is the kernel's memory there, and the block's within one."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 32), "float32"), B: T.Tensor((32,), "float32")):
+        halves = T.alloc_buffer([2, 32], "float32")
+        with T.Kernel(2, threads=32) as bx:
+            tile = T.alloc_buffer((2, 32), "float32")
+            T.copy(A[2 * bx, 0], tile)
+            for j in T.Parallel(32):
+                halves[bx, j] = tile[0, j] + tile[1, j]
+        with T.Kernel(1, threads=32):
+            for j in T.Parallel(32):
+                B[j] = halves[0, j] + halves[1, j]
+
+    a = random.integers(-8, 9, (4, 32)).astype(np.float32)
+    agree(kernel, [a, np.zeros(32, np.float32)], {1: a.sum(axis=0)})

@@ -88,9 +88,12 @@ def _workspace(extents: list[Any], dtype: Any) -> Any:
 
 
 @guarded_by_poison
-def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared") -> Any:
-    """An allocation in the named scope."""
-    return allocate(shape, dtype, _SCOPES.get(scope, scope))
+def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "") -> Any:
+    """An allocation in the named scope; without one in "shared", or before a `T.Kernel` in
+    "global", as of `T.alloc_global`."""
+    if not scope and current().launch is None:
+        return alloc_global(shape, dtype)
+    return allocate(shape, dtype, _SCOPES.get(scope, scope or "shared"))
 
 
 @guarded_by_poison
