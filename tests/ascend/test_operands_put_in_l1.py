@@ -12,7 +12,7 @@ from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
-from tilewright.errors import UnsupportedError
+from tilewright.errors import TilewrightWarning, UnsupportedError
 
 random = np.random.default_rng(47)
 GROUP = KernelGroup(tolerance=5e-3)
@@ -177,3 +177,34 @@ def test_by_hand_the_way_out_is_named(form: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         tilewright.compile(operand(form), target="ascend")
     assert IN_SCOPE[form] in str(caught.value)
+
+
+def test_without_a_split_a_product_of_these_columns_is_right() -> None:
+    """Vector cores have no part in such a kernel; the columns behind are none of the product's."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, 84), "float16"),
+        B: T.Tensor((84, 32), "float16"),
+        C: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_L1((32, 64), "float16")
+            b = T.alloc_L1((64, 32), "float16")
+            c = T.alloc_L0C((32, 32), "float32")
+            T.copy(A[:, 0:64], a)
+            T.copy(B[0:64, :], b)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(A[:, 64:84], a[:, 0:20])
+            T.copy(B[64:84, :], b[0:20, :])
+            T.gemm_v0(a[:, 0:20], b[0:20, :], c)
+            T.copy(c, C)
+
+    configs = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}
+    with pytest.warns(TilewrightWarning, match="this copy of 20 columns writes 0 to the next 12"):
+        kernel = tilewright.compile(main, out_idx=[2], target="ascend", pass_configs=configs)
+    a = random.uniform(-1, 1, (32, 84)).astype(np.float16)
+    b = random.uniform(-1, 1, (84, 32)).astype(np.float16)
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(kernel(a, b), wanted, rtol=1e-3, atol=1e-3)
+    assert "Ub(" not in kernel.get_kernel_source()

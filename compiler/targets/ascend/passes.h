@@ -50,7 +50,9 @@ std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip
 std::unique_ptr<mlir::Pass> createFoldClears();
 /// Not `always`: only of a kernel in which a copy leads from one kind of core to the other, which the compiler orders.
 std::unique_ptr<mlir::Pass> createStructureExits(bool always = true);
-std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits);
+/// `waits`: what becomes several operations orders them. `splits`: what stands outside of scopes is given to the cores, so
+/// that vector cores may work for a tile that the kernel has put in L1.
+std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits, bool splits);
 /// `isAutomatic`: what is loaded comes right before its first use, as no flag of the kernel's own is between.
 /// `takeTurns`: in pipelined loops, iterations use several tiles in turn, for kernels whose flags are
 /// found. `splits`: the cores are told apart behind; else what is outside of scopes gets scopes.

@@ -47,7 +47,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   if (automation.crossFlags)
     passes.push_back(createPairWorkspaces());
   passes.push_back(createFoldClears());
-  passes.push_back(createPlaceBuffers(!automation.flags));
+  passes.push_back(createPlaceBuffers(!automation.flags, automation.split));
   passes.push_back(createGuardOnce());
   passes.push_back(createStructureExits(
       /*always=*/automation.flags || automation.scalarFlags || automation.crossFlags));

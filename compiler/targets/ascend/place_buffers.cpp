@@ -97,7 +97,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   static constexpr llvm::StringLiteral kDescription =
       "decide by use in which memory a shared or fragment tile lies";
 
-  explicit PlaceBuffers(bool waits) : waits(waits) {}
+  PlaceBuffers(bool waits, bool splits) : waits(waits), splits(splits) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<AscendDialect, arith::ArithDialect, scf::SCFDialect>();
@@ -148,7 +148,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   /// An operand that the kernel has put in L1, with which something is done that only vector cores can.
   bool isOperandOfVectors(tile::AllocOp alloc) const {
     const SmallVector<Operation*> users = npu::usersOf(alloc);
-    return alloc.getType().getSpace() == MemorySpace::L1 && !waits && llvm::any_of(users, isRead) &&
+    return alloc.getType().getSpace() == MemorySpace::L1 && !waits && splits &&
+           llvm::any_of(users, isRead) &&
            llvm::any_of(users, [&](Operation* op) { return isDoneInUb(op, alloc); }) &&
            llvm::none_of(users, [](Operation* op) { return op->getParentOfType<ScopeOp>(); });
   }
@@ -555,12 +556,13 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
 
   ZeroProducts zeroProducts;
   bool waits; ///< whether what becomes several operations orders them
+  bool splits;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createPlaceBuffers(bool waits) {
-  return std::make_unique<PlaceBuffers>(waits);
+std::unique_ptr<Pass> createPlaceBuffers(bool waits, bool splits) {
+  return std::make_unique<PlaceBuffers>(waits, splits);
 }
 
 } // namespace tilewright::ascend

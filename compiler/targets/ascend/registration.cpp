@@ -39,7 +39,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createPairWorkspaces);
   mlir::registerPass(createFoldClears);
   mlir::registerPass([] { return createStructureExits(); });
-  mlir::registerPass([] { return createPlaceBuffers(false); });
+  mlir::registerPass([] { return createPlaceBuffers(false, true); });
   mlir::registerPass([] { return createAddWorkspaces(true, true, true); });
   mlir::registerPass(createShareVectorWork);
   mlir::registerPass([] { return createCheckHazards(WithinCores::All, true, true); });
