@@ -498,6 +498,15 @@ def test_verdicts(name: str) -> None:
     GROUP.check_removals(name)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_parts_that_go_round_lie_apart(dtype: str) -> None:
+    """Rows from (16 i + 16) % 64 on: those of another turn are other ones, so nothing waits."""
+    removals = GROUP.removals(f"parts {dtype} 16 16")
+    assert [why for why, is_needed in removals.inserted.items() if not is_needed] == []
+    assert removals.missed() == []
+    assert removals.needless() == []
+
+
 def test_the_cube_core_alone_moves_it() -> None:
     text = GROUP.check("attention 128 2").ascendc
     assert text.count("copyL0cToL1(") == 1

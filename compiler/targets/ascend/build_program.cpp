@@ -634,7 +634,7 @@ private:
     if (isOwn && own != OwnCrossFlags::Shown)
       return reserveCross(id);
     if (!id || id->constant < 0 || id->constant >= crossFlags || id->terms.size() > 1 ||
-        (!id->terms.empty() && !isOfOneLoop(id->terms.front()))) {
+        (!id->terms.empty() && (!isOfOneLoop(id->terms.front()) || id->terms.front().bytes != 1))) {
       model.hasUnknownCrossFlag = true;
       return;
     }

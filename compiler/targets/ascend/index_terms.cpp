@@ -10,6 +10,7 @@
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 #include <map>
+#include <numeric>
 
 namespace tilewright::ascend {
 
@@ -251,28 +252,33 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
   return std::nullopt;
 }
 
-/// Of a sum of loops' numbers, each a few times, plus a constant that isn't negative.
+/// Of a sum of loops' numbers, each a few times, plus a constant that isn't negative. What all of them and the modulus
+/// are multiples of comes out: (16 i + 16) % 64 is 16 times (i + 1) % 4.
 std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus) {
   constexpr int64_t mostTimes = 8;
   const std::optional<IndexSum> sum = of(value);
   if (!sum || modulus < 1 || sum->constant < 0)
     return std::nullopt;
   std::map<unsigned, int64_t> factors;
+  int64_t unit = modulus;
   for (const model::Term& term : sum->terms) {
     if (term.modulus || term.bytes < 0 || term.loop >= firstSymbol)
       return std::nullopt;
     factors[term.loop] += term.bytes;
   }
+  for (const auto& [loop, factor] : factors)
+    unit = std::gcd(unit, factor);
+  const int64_t turns = modulus / unit, shift = sum->constant / unit % turns;
   std::vector<unsigned> loops;
   for (const auto& [loop, factor] : factors) {
-    if (factor % modulus > mostTimes)
+    if (factor / unit % turns > mostTimes)
       return std::nullopt;
-    loops.insert(loops.end(), static_cast<size_t>(factor % modulus), loop);
+    loops.insert(loops.end(), static_cast<size_t>(factor / unit % turns), loop);
   }
-  const int64_t shift = sum->constant % modulus;
+  const int64_t rest = sum->constant % unit;
   if (loops.empty())
-    return IndexSum{shift, {}};
-  return IndexSum{0, {{loops[0], 1, modulus, shift, {loops.begin() + 1, loops.end()}}}};
+    return IndexSum{rest + unit * shift, {}};
+  return IndexSum{rest, {{loops[0], unit, turns, shift, {loops.begin() + 1, loops.end()}}}};
 }
 
 std::optional<IndexSum> IndexTerms::unchanging(Value value) {
