@@ -135,3 +135,19 @@ def test_threads_agree_on_the_part_and_on_the_number():
             tilewright.compile(kernel, target="cpu")(np.zeros(64, np.int32))
         with pytest.raises(tilewright.KernelError, match="take part in this operation with diff"):
             tilewright.compile(kernel, target="reference")(np.zeros(64, np.int32))
+
+
+@pytest.mark.parametrize("name", ["add", "max", "min"])
+def test_tiles_whose_source_ends(agree, name):
+    """What lies outside of it is 0, as in copies."""
+    update = getattr(T, f"atomic_{name}")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((10,), "float32"), B: T.Tensor((16,), "float32")):
+        with T.Kernel(2, threads=32) as bx:
+            update(B[bx * 8 : bx * 8 + 8], A[bx * 8 : bx * 8 + 8])
+
+    a = np.array([-1, 2, -3, 4, -5, 6, -7, 8, -9, 10], np.float32)
+    b = np.array([-4, 4] * 8, np.float32)
+    combine = {"add": np.add, "max": np.maximum, "min": np.minimum}[name]
+    agree(kernel, [a, b], {1: combine(b, np.pad(a, (0, 6)))}, 0)

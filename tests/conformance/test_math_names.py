@@ -362,6 +362,25 @@ def test_dp4a(agree):
     agree(kernel, [a, b, np.array([5], np.int32)], {2: expected})
 
 
+def test_dp4a_of_buffers(agree):
+    """Their first elements count."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "int8"), B: T.Tensor((N,), "int8"), C: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=1):
+            a = T.alloc_local((2, 4), "int8")
+            b = T.alloc_local((4,), "int8")
+            for k in T.serial(N // 4):
+                for i in T.vectorized(4):
+                    a[0, i] = A[k * 4 + i]
+                    b[i] = B[k * 4 + i]
+                T.dp4a(a, b, C)
+
+    a, b = (np.random.default_rng(s).integers(-128, 128, N).astype(np.int8) for s in (1, 2))
+    expected = np.array([a.astype(np.int32) @ b.astype(np.int32) + 5], np.int32)
+    agree(kernel, [a, b, np.array([5], np.int32)], {2: expected})
+
+
 # What is refused
 
 
@@ -387,7 +406,7 @@ def message_of(statement):
          "T.ieee_mul with mode 'rz' is supported for float32 and float64 only"),
         (lambda A, H: T.ieee_fmaf(H[0], H[1], H[2]),
          "T.ieee_fmaf of float16 is not supported; it is for float32 and float64"),
-        (lambda A, H: T.dp4a(A, A[0], A[0]),
+        (lambda A, H: T.dp4a(A[0], A[0:4], A[0]),
          "T.dp4a takes three elements, as in T.dp4a(A[0], B[0], C[0])"),
         (lambda A, H: T.rng_rand(), "T.rng_rand needs T.rng_init before it"),
         (lambda A, H: T.rng_init(1, generator="XORWOW"),

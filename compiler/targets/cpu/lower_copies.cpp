@@ -384,13 +384,21 @@ void lowerAtomicTile(tile::AtomicTileOp op) {
   for (int64_t dim = 0; dim < transfer.target.type().getRank(); ++dim)
     transfer.targetDims.push_back(
         clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
-  for (int64_t dim = 0; dim < source.type().getRank(); ++dim)
-    transfer.sourceDims.push_back(clampDim(builder, source, dim, op.isSourceInBounds(dim)));
+  // What lies outside of the source is 0, which only leaves a sum as it was.
+  const bool countsOutside = source.type().isGlobal() && op.getKind() != tile::AtomicKind::Add;
+  bool isOutside = false;
+  for (int64_t dim = 0; dim < source.type().getRank(); ++dim) {
+    const ClampedDim known = clampDim(builder, source, dim, op.isSourceInBounds(dim));
+    isOutside |= countsOutside && known.checked;
+    transfer.sourceDims.push_back(countsOutside ? clampDim(builder, source, dim, true) : known);
+  }
   transfer.targetLoops = Transfer::loopDims(transfer.target);
   transfer.sourceLoops = Transfer::loopDims(source);
   auto element = [&](ImplicitLocOpBuilder& inner, ValueRange indices) {
-    return convertElement(inner, loadElement(inner, source.buffer, indices),
-                          source.type().getElementType(), transfer.target.type().getElementType());
+    Value loaded = tile::LoadOp::create(inner, source.type().getScalarType(), source.buffer,
+                                        indices, /*in_bounds=*/!isOutside);
+    return convertElement(inner, loaded, source.type().getElementType(),
+                          transfer.target.type().getElementType());
   };
   transfer.element = element;
   transfer.atomic = op.getKind();

@@ -12,7 +12,7 @@ from ..capture.tracer import current, guarded_by_poison
 from . import residues
 from .dtypes import to_dtype
 from .math_ops import Select, cast, exp10, fma, log2, log10, reinterpret, rsqrt, sqrt
-from .values import LanguageError, binary, unsupported
+from .values import BufferRef, LanguageError, binary, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -250,10 +250,14 @@ def nextafter(x: Any, y: Any) -> Any:
 
 @guarded_by_poison
 def dp4a(A: Any, B: Any, C: Any) -> None:
-    """C += the sum of the products of four neighbouring int8 of A and of B (elements)."""
+    """C += the sum of the products of four neighbouring int8 of A and of B: elements, or buffers,
+    whose first ones they are."""
     from .values import Element
 
     tracer = current()
+    A, B, C = (
+        Element(v, (0,) * len(v.shape)) if isinstance(v, BufferRef) else v for v in (A, B, C)
+    )
     if not all(isinstance(v, Element) for v in (A, B, C)):
         raise LanguageError("T.dp4a takes three elements, as in T.dp4a(A[0], B[0], C[0])")
     total = tracer.expression(C)
