@@ -53,6 +53,31 @@ def test_overflow(configs: dict[Any, Any]) -> None:
     assert "x takes 131072 bytes" in text and "y takes 131072 bytes" in text
 
 
+@pytest.mark.filterwarnings("error")
+def test_tiles_share_bytes_where_flags_are_found() -> None:
+    """Four tiles of which two are needed at once take more than UB, without planning."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 256), "float"), C: T.Tensor((3, 64, 256), "float")):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64, 256), "float")
+            y = T.alloc_ub((64, 256), "float")
+            z = T.alloc_ub((64, 256), "float")
+            w = T.alloc_ub((64, 256), "float")
+            T.copy(A, x)
+            T.tile.add(y, x, 1.0)
+            T.copy(x, C[0, 0, 0])
+            T.tile.mul(z, y, 2.0)
+            T.copy(y, C[1, 0, 0])
+            T.tile.add(w, z, 1.0)
+            T.copy(w, C[2, 0, 0])
+
+    configs = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=configs)
+    a = np.arange(64 * 256, dtype=np.float32).reshape(64, 256)
+    np.testing.assert_array_equal(np.asarray(kernel(a)), [a, a + 1, 2 * a + 3])
+
+
 def test_the_last_bytes_of_ub() -> None:
     """Three tiles that take all of it, as in published kernels: a chip runs them."""
 

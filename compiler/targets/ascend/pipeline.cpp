@@ -77,7 +77,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
     passes.push_back(createCanonicalizerPass());
     passes.push_back(createCSEPass());
   }
-  passes.push_back(createPlanMemory(*session.chip, automation.planning));
+  // Where flags are found, they order what shares bytes, too.
+  passes.push_back(createPlanMemory(*session.chip, automation.planning || automation.flags));
   const WithinCores within = automation.flags         ? WithinCores::All
                              : automation.scalarFlags ? WithinCores::ScalarUnit
                                                       : WithinCores::None;
