@@ -130,6 +130,7 @@ ELSEWHERE = {
     "carver.arch": "carver",
     "carver.common_schedules": "carver",
     "carver.arch.cuda": "carver",
+    "carver.arch.ascend": "carver_ascend",
     "carver.roller": "carver",
     "carver.roller.rasterization": "carver",
     "carver.template": "carver",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tilelang.carver`: TileLang's hints for tuning.
 
-Its names can be imported, not used (absent.py says why), but for the number of processors.
+Its names can be imported, not used (absent.py says why), but for the number of processors and what
+there is for Ascend.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 
 from . import _runtime
 from .absent import names_of
+from .carver_ascend import MatmulTemplate as MatmulTemplate
 
 
 def get_num_sms(device_id: int = 0) -> int:

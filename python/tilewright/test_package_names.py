@@ -52,15 +52,15 @@ from tilelang.tileop.base import GemmWarpPolicy
 import tilelang.env, tilelang.dtypes, tilelang.testing
 assert tilelang.jit is __import__("tilewright").jit
 from tilelang.carver.template import MatmulTemplate
-from tilelang.carver.arch import CUDA
+from tilelang.carver.arch import CUDA, driver
 from tilelang.carver.roller.rasterization import NoRasterization
 from tilelang import analysis, carver
 from tilelang.tools import plot_layout
 from tilelang.tools.plot_layout import plot_layout
 from tilelang.engine.callback import register_cuda_postproc, register_cuda_postproc_callback
 from tilelang.utils.tensor import get_tensor_supply
-from tilelang.carver.arch import driver
 from tilelang.carver.arch.cuda import CUDA
+from tilelang.carver.arch.ascend import Ascend
 from tilelang.contrib import nvcc
 from tilelang.contrib.nvcc import parse_compute_version
 from tilelang.backend.target import determine_target
@@ -297,7 +297,7 @@ def test_analyzer():
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("carver.MatmulTemplate", "give configs to tilewright.autotune"),
+    [("carver.GEMVTemplate", "give configs to tilewright.autotune"),
      ("analysis.NestedLoopChecker", "the builder checks kernels"),
      ("autodd.main", 'give the kernel to target="reference"')],
 )  # fmt: skip
