@@ -143,10 +143,10 @@ struct PlanMemory : KernelPass<PlanMemory> {
     for (size_t i = 0; i < buffers.size(); ++i)
       if (packing.addresses[i] + buffers[i].bytes > capacityOf(chip, space))
         allocs[i]->emitWarning() << nameOf(buffers[i]) << " reaches into the last " << keptBytes
-                                << " of the " << sizeOf(chip, space) << " bytes of "
-                                << stringifyMemorySpace(space)
-                                << ", which the system keeps: functions of the vendor may write "
-                                   "there";
+                                 << " of the " << sizeOf(chip, space) << " bytes of "
+                                 << stringifyMemorySpace(space)
+                                 << ", which the system keeps: functions of the vendor may write "
+                                    "there";
   }
 
   void refuse(MemorySpace space, const std::vector<Buffer>& buffers, ArrayRef<tile::AllocOp> allocs,
