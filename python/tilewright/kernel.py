@@ -51,6 +51,15 @@ class JITKernel(_runtime.Kernel):
     config: dict[str, Any] | None = None
     """The autotuner's choice."""
 
+    def __new__(cls, entry: Any, *args: Any, **options: Any) -> JITKernel:
+        """`JITKernel(prim_func, ..)` is `tilelang.compile(prim_func, ..)`."""
+        if hasattr(entry, "library"):
+            return super().__new__(cls)
+        from .jit_factory import compile
+
+        options.pop("from_database", None)
+        return compile(entry, *args, **options)
+
     def __init__(
         self,
         entry: Entry,
@@ -59,7 +68,10 @@ class JITKernel(_runtime.Kernel):
         target: str = "cpu",
         prim_func: object = None,
         recompile: Callable[[], Sequence[tuple[str, str]]] | None = None,
+        **options: object,
     ) -> None:
+        if not hasattr(entry, "library"):
+            return  # compiled by __new__
         outputs = [out_idx] if isinstance(out_idx, int) else out_idx
         results = len(out_idx.results) if isinstance(out_idx, Outputs) else None
         super().__init__(entry.library, entry.manifest, outputs, results)

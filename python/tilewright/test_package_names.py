@@ -429,3 +429,19 @@ def test_inputs_of_the_autotuner():
     with set_autotune_inputs(1, 2):
         assert get_autotune_inputs() == (1, 2)
     assert get_autotune_inputs() is None
+
+
+def test_a_kernel_is_made_of_a_function():
+    """`JITKernel(prim_func, ..)`, as older scripts write `compile`."""
+
+    @T.prim_func
+    def doubled(A: T.Tensor((4,), "float32"), B: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=4):
+            for i in T.Parallel(4):
+                B[i] = A[i] * 2
+
+    kernel = tilewright.JITKernel(doubled, out_idx=[1], target="reference", from_database=False)
+    assert isinstance(kernel, tilewright.JITKernel) and kernel.target == "reference"
+    assert kernel(np.arange(4, dtype=np.float32)).tolist() == [0, 2, 4, 6]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'outidx'"):
+        tilewright.JITKernel(doubled, outidx=[1])
