@@ -43,6 +43,7 @@ from .annotations import (
     ptr,
     symbolic,
 )
+from .arg_reductions import reduce_argmax, reduce_argmin
 from .ascend import (
     Scope,
     alloc_L0A,
