@@ -201,8 +201,8 @@ def attention_form(dtype: str, causal: bool, dim: int) -> dict[str, int]:
     """By columns where products of tiles have no instruction: but for bfloat16 on AVX-512, which
     multiplies pairs, and AMX (docs/cpu-speed-notes.md). With AMX packing K and V counts: many
     queries share it. Strips of four vectors on AVX-512, so that a number of K or V that is loaded
-    serves four multiplications. AMD's were measured best with one there. On AVX2 V lies in panels where
-    it is wide or converted anyway, for which many queries pay."""
+    serves four multiplications. AMD's were measured best with one there. On AVX2 V lies in panels
+    where it is wide or converted anyway, for which many queries pay."""
     from tilewright import _compiler
 
     if on_tiles(dtype):
