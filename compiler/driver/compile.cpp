@@ -7,6 +7,7 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/place_of.h"
+#include "compiler/passes/analysis/iteration_overlap.h"
 
 namespace tilewright {
 namespace {
@@ -20,27 +21,62 @@ void addPlaces(const BuiltKernel& kernel, std::vector<Diagnostic>& diagnostics) 
         diagnostic.place = placeOf(function.getLoc());
 }
 
-/// Warns of tiles that are read although no statement writes them, at the first that reads.
-void warnOfUnwrittenTiles(const BuiltKernel& kernel, std::vector<Diagnostic>& diagnostics) {
+/// Warns of a tile that is read although no statement writes it, at the first that reads, or of which all that
+/// write it read it, at the first of them.
+void warnIfNotSet(tile::AllocOp tile, const tile::BufferTraffic& traffic) {
+  const std::string name = tile.getSymName().value_or("tile").str();
+  const bool isRead = traffic.reader && !traffic.isWritten;
+  if (!isRead && (!traffic.updater || traffic.isSet))
+    return;
+  mlir::Operation* at = isRead ? traffic.reader : traffic.updater;
+  mlir::InFlightDiagnostic warning = mlir::emitWarning(at->getLoc());
+  warning << "'" << name << "' is " << (isRead ? "read" : "updated") << " here, but no statement "
+          << (isRead ? "writes it" : "sets it before") << ": its "
+          << (tile.getType().getNumElements() == 1 ? "element holds" : "elements hold")
+          << " what was in memory before";
+  const tile::MemorySpace space = tile.getType().getSpace();
+  if (!isRead && space == tile::MemorySpace::L0C)
+    warning << "; let the first gemm have init=True";
+  else if (!isRead && space == tile::MemorySpace::Var)
+    warning << "; give it a value first";
+  else if (!isRead)
+    warning << "; call T.clear(" << name << ") first";
+  warning.attachNote(tile.getLoc()) << "'" << name << "' was allocated here";
+}
+
+/// Warns of a loop whose iterations surely depend on each other.
+void warnIfDependent(tile::ParallelOp nest) {
+  tile::StoreOp store = nest->hasAttr("function") ? tile::StoreOp() : dependsOnItself(nest);
+  if (!store)
+    return;
+  auto tile = store.getBuffer().getDefiningOp<tile::AllocOp>();
+  mlir::InFlightDiagnostic warning = mlir::emitWarning(nest.getLoc());
+  warning << "the iterations of this T.Parallel loop depend on each other, but may run in any "
+             "order, or at once: "
+             "what one writes"
+          << (tile && tile.getSymName() ? " of '" + tile.getSymName()->str() + "'" : "")
+          << " another one reads; make it a T.serial loop, or write to another buffer";
+  warning.attachNote(store.getLoc()) << "it is written here";
+}
+
+/// Warns of what no target can know to be meant, for the targets that would run it without a word.
+void warnOfMemory(const BuiltKernel& kernel, const CompileOptions& options,
+                  std::vector<Diagnostic>& diagnostics) {
   auto guard = kernel.lock();
   const mlir::ScopedDiagnosticHandler handler(
       kernel.module().getContext(), [&](mlir::Diagnostic& diagnostic) {
         diagnostics.push_back(convertDiagnostic(diagnostic, Severity::Error));
       });
-  for (auto function : kernel.module().getOps<mlir::func::FuncOp>())
-    for (const auto& [buffer, traffic] : tile::bufferTraffic(function)) {
-      auto tile = buffer.getDefiningOp<tile::AllocOp>();
-      // At an address that the kernel chose others may lie, too.
-      if (!tile || tile.getAddress() || !traffic.reader || traffic.isWritten)
-        continue;
-      const bool isOne = tile.getType().getNumElements() == 1;
-      mlir::InFlightDiagnostic warning = mlir::emitWarning(traffic.reader->getLoc());
-      warning << "'" << tile.getSymName().value_or("tile")
-              << "' is read here, but no statement writes it: its "
-              << (isOne ? "element holds" : "elements hold") << " what was in memory before";
-      warning.attachNote(tile.getLoc())
-          << "'" << tile.getSymName().value_or("tile") << "' was allocated here";
-    }
+  for (auto function : kernel.module().getOps<mlir::func::FuncOp>()) {
+    if (!isOn(options, "tl.disable_buffer_init_check"))
+      for (const auto& [buffer, traffic] : tile::bufferTraffic(function)) {
+        auto tile = buffer.getDefiningOp<tile::AllocOp>();
+        if (tile && !tile.getAddress()) // at an address that the kernel chose others may lie, too
+          warnIfNotSet(tile, traffic);
+      }
+    if (!isOn(options, "tl.disable_data_race_check"))
+      function.walk(warnIfDependent);
+  }
 }
 
 /// Nothing is compiled: the tile IR itself is run (tilewright/interpret.h).
@@ -94,8 +130,8 @@ std::optional<Artifact> compile(const KernelModule& module, const CompileOptions
          {},
          "there is no target '" + options.target + "' yet; there are " + targetNames(),
          {}});
-  if (artifact && options.target != "reference" && !isOn(options, "tl.disable_buffer_init_check"))
-    warnOfUnwrittenTiles(kernel, diagnostics);
+  if (artifact && options.target != "reference") // which finds it when it runs
+    warnOfMemory(kernel, options, diagnostics);
   addPlaces(kernel, diagnostics);
   return artifact;
 }

@@ -6,6 +6,8 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/AffineExpr.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
@@ -78,6 +80,32 @@ static Effect effectOn(Operation* op, Value buffer) {
   return effect;
 }
 
+/// Whether a number is computed, by arithmetic alone, of what an op loaded of a storage.
+static bool isMadeOf(Value number, Value storage, int depth = 0) {
+  Operation* op = number.getDefiningOp();
+  if (!op || depth > 8)
+    return false;
+  if (auto load = dyn_cast<LoadOp>(op))
+    return storageOf(load.getBuffer()) == storage;
+  const bool mayChoose = isa<arith::SelectOp, arith::CmpFOp, arith::CmpIOp>(op);
+  if (!isa_and_nonnull<arith::ArithDialect>(op->getDialect()) || mayChoose)
+    return false;
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return isMadeOf(operand, storage, depth + 1); });
+}
+
+/// Whether a write of an op surely reads what it replaces, or another element of the same buffer.
+static bool isUpdate(Operation* op, Value buffer) {
+  if (auto gemm = dyn_cast<GemmOp>(op)) {
+    const Value clear = gemm.getClear();
+    return !gemm.getClearAccum() && (!clear || getConstantIntValue(clear) == 0);
+  }
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return !reduce.getClear();
+  auto store = dyn_cast<StoreOp>(op);
+  return store && isMadeOf(store.getValue(), storageOf(buffer));
+}
+
 llvm::MapVector<Value, BufferTraffic> bufferTraffic(func::FuncOp kernel) {
   llvm::MapVector<Value, BufferTraffic> traffic;
   kernel.walk([&](Operation* op) {
@@ -89,6 +117,10 @@ llvm::MapVector<Value, BufferTraffic> bufferTraffic(func::FuncOp kernel) {
       if (effect.reads && !buffer.reader)
         buffer.reader = op;
       buffer.isWritten |= effect.writes;
+      const bool updates = effect.writes && isUpdate(op, operand);
+      buffer.isSet |= effect.writes && !updates;
+      if (updates && !buffer.updater)
+        buffer.updater = op;
     }
   });
   return traffic;

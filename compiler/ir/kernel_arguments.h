@@ -40,7 +40,10 @@ struct KernelArgument {
 /// What a kernel does with the elements of a buffer, as far as its ops tell.
 struct BufferTraffic {
   mlir::Operation* reader = nullptr; ///< the first op that reads them
+  /// The first op that writes what it makes of the very elements, such as a gemm that adds to them.
+  mlir::Operation* updater = nullptr;
   bool isWritten = false;
+  bool isSet = false; ///< by an op that is no update, or may be none
 };
 /// By what is behind views: the kernel's arguments and allocations, in the order of their first use.
 llvm::MapVector<mlir::Value, BufferTraffic> bufferTraffic(mlir::func::FuncOp kernel);

@@ -209,3 +209,121 @@ def test_what_may_be_written_is_not_told():
 
     found, written = by_ascend(kernel)
     assert found == [] and written == [False, True]
+
+
+@T.prim_func
+def accumulates(
+    A: T.Tensor((32, 32), "float32"),
+    B: T.Tensor((32, 32), "float32"),
+    S: T.Tensor((32,), "float32"),
+):
+    with T.Kernel(1):
+        a = T.alloc_shared((32, 32), "float32")
+        product = T.alloc_fragment((32, 32), "float32")
+        total = T.alloc_fragment((32, 32), "float32")
+        rows = T.alloc_fragment((32,), "float32")
+        count = T.alloc_var("int32")
+        T.copy(A, a)
+        T.gemm(a, a, product)
+        for i, j in T.Parallel(32, 32):
+            total[i, j] += product[i, j]
+        for _ in T.serial(3):
+            count += 1
+        T.reduce_sum(total, rows, dim=1, clear=False)
+        for i in T.Parallel(32):
+            rows[i] = rows[i] + T.cast(count, "float32")
+        T.copy(total, B)
+        T.copy(rows, S)
+
+
+@pytest.mark.parametrize("target", ["cpu", "ascend"])
+def test_what_is_only_added_to_is_told(target):
+    """At the first statement that does, as a forgotten T.clear gives wrong numbers without a word."""
+    if target == "ascend":
+        told = [(d.place.line, warning_text(d)) for d in by_ascend(accumulates)[0]]
+        told = [(LINES[line - 1].strip(), text) for line, text in told]
+    else:
+        _, told = warned(tl.compile, accumulates, out_idx=[1, 2], target=target)
+    before = "here, but no statement sets it before: its"
+    texts = {line: text.partition("; line ")[0] for line, text in told if "updated" in text}
+    elements = f"{before} elements hold what was in memory before; call "
+    assert texts == {
+        "T.gemm(a, a, product)": f"'product' is updated {elements}T.clear(product) first",
+        "total[i, j] += product[i, j]": f"'total' is updated {elements}T.clear(total) first",
+        "count += 1": f"'count' is updated {before} element holds what was in memory before; "
+        "give it a value first",
+        "T.reduce_sum(total, rows, dim=1, clear=False)": f"'rows' is updated {elements}T.clear(rows) first",
+    }
+
+
+def test_what_may_be_set_is_not_told():
+    """By a condition, in one iteration of many, through a view, by another element."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_shared((32, 32), "float32")
+            c = T.alloc_fragment((32, 32), "float32")
+            d = T.alloc_fragment((32, 32), "float32")
+            e = T.alloc_fragment((32, 32), "float32")
+            f = T.alloc_fragment((32,), "float32")
+            T.copy(A, a)
+            T.fill(T.reshape(e, (1024,)), 0)
+            for k in T.serial(4):
+                T.gemm(a, a, c, clear_accum=k == 0)
+                for i, j in T.Parallel(32, 32):
+                    d[i, j] = T.if_then_else(k == 0, 0.0, d[i, j]) + c[i, j]
+                    e[i, j] += d[i, j]
+            T.reduce_sum(e, f, dim=1)
+            for i in T.Parallel(32):
+                f[i] += e[i, 0]
+            T.copy(e, B)
+
+    assert warned(tl.compile, kernel, out_idx=[1])[1] == []
+
+
+def shifted(distance, steps, *, guarded=False):
+    """Each iteration reads what another one writes, if `distance` is not 0 and below `steps`."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((128, 8), "float32")):
+        with T.Kernel(4) as bx:
+            t = T.alloc_shared((128, 8), "float32")
+            T.copy(A, t)
+            for i, j in T.Parallel(steps, 8):
+                if guarded:
+                    if i % 2 == 0:
+                        t[i + distance, j] = t[i, j] + 1
+                else:
+                    t[i + distance + bx, j] = t[bx + i, j] + 1
+            T.copy(t, A)
+
+    return kernel
+
+
+@pytest.mark.parametrize("target", ["cpu", "ascend"])
+def test_iterations_that_depend_on_each_other_are_told(target):
+    """Only where they surely do; by the interpreter, too, which runs them."""
+
+    def told(*arguments, **choices):
+        kernel = shifted(*arguments, **choices)
+        if target == "ascend":
+            found = [(d.place.line, warning_text(d)) for d in by_ascend(kernel)[0]]
+            told = [(LINES[line - 1].strip(), text) for line, text in found]
+        else:
+            _, told = warned(tl.compile, kernel, target=target)
+        return [(line, text) for line, text in told if "each other" in text]
+
+    written = LINES.index("                    t[i + distance + bx, j] = t[bx + i, j] + 1") + 1
+    assert told(3, 32) == [
+        (
+            "for i, j in T.Parallel(steps, 8):",
+            "the iterations of this T.Parallel loop depend on each other, but may run in any order, "
+            "or at once: what one writes of 't' another one reads; make it a T.serial loop, or write "
+            f"to another buffer; line {written}: it is written here",
+        )
+    ]
+    for apart in (told(0, 32), told(32, 32), told(1, 1), told(1, 32, guarded=True)):
+        assert apart == []
+    with pytest.raises(KernelError, match="iteration"):
+        tl.compile(shifted(3, 32), target="reference")(np.zeros((128, 8), np.float32))

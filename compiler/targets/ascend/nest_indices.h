@@ -4,6 +4,7 @@
 
 #include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/passes/analysis/same_number.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include <llvm/ADT/DenseMap.h>
@@ -44,9 +45,6 @@ private:
   llvm::DenseMap<mlir::Value, IndexForm> forms;
 };
 
-/// Whether two values are the same number for sure: the same, or computed alike of the same. Either
-/// may be null, which is 0.
-bool isSameNumber(mlir::Value a, mlir::Value b);
 /// The same, with extents such as that of `c[p * 32:p * 32 + 32]` as numbers.
 tile::BufferRegion withKnownExtents(tile::BufferRegion region);
 /// Whether two regions of buffers of one shape are the same for sure.
