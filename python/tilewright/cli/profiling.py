@@ -29,6 +29,9 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON, on the last line")
     parser.add_argument(
+        "--cores", action="store_true", help="--json with what each core of an Ascend launch did"
+    )
+    parser.add_argument(
         "--roofline", metavar="FILE.svg", type=_picture, help="also draw a roofline (SVG)"
     )
     running.add_script_arguments(parser)
@@ -47,12 +50,14 @@ def _picture(name: str) -> Path:
     return path
 
 
-def profile_on_ascend(code_and_run: Callable[[], int], prints_json: bool) -> int:
+def profile_on_ascend(
+    code_and_run: Callable[[], int], prints_json: bool, with_cores: bool = False
+) -> int:
     """Modelled times instead of measured ones: our host is no measure of the chip."""
     from ..profiling import KernelRecorder
-    from ..profiling.ascend_time import calls_of, recorded_times, times_table
+    from ..profiling.ascend_time import calls_of, is_estimated, recorded_times, times_table
 
-    with recorded_times() as times, KernelRecorder(keeps_order=True) as recorder:
+    with recorded_times() as times, KernelRecorder(True, is_estimated) as recorder:
         code = code_and_run()
     if prints_json:
         calls = calls_of(times, recorder.order)
@@ -60,6 +65,8 @@ def profile_on_ascend(code_and_run: Callable[[], int], prints_json: bool) -> int
             {"shapes": call.shapes(), "place": call.place()} if call else {} for call in calls
         ]
         launches = [vars(time) | at for time, at in zip(times, places, strict=True)]
+        for launch in [] if with_cores else launches:
+            del launch["cores"]
         print(json.dumps({"launches": launches}))
     elif times:
         print(times_table(times, recorder.order))
@@ -75,7 +82,7 @@ def profile(options: argparse.Namespace) -> int:
 
     code_and_run = running.script_to_run(options)
     if resolve_target(options.target) == "ascend":
-        return profile_on_ascend(code_and_run, options.json)
+        return profile_on_ascend(code_and_run, options.json or options.cores, options.cores)
     peaks = _runtime.measure_peaks()
     if peaks["bytes"] == 0:
         sys.stderr.write("tilewright profile: not enough memory to measure the machine (512 MiB)\n")

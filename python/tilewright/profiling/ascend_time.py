@@ -126,6 +126,10 @@ class _HostOptions:
         self._lock = threading.Lock()
         self._before: str | None = None
         self._added: list[str] = []
+        #: Where those who record without words of their own have the host write, innermost last.
+        self.folders: list[Path] = []
+        #: How many calls with words of their own, which estimate something, run now.
+        self.estimates = 0
 
     @contextmanager
     def with_words(self, *words: str) -> Iterator[None]:
@@ -166,13 +170,35 @@ def _in_order(folder: Path) -> list[Path]:
 @contextmanager
 def recorded_times(*words: str) -> Iterator[list[AscendTime]]:
     """The modelled times of all launches in a `with` block, in the list from its end on. `words`
-    are further options of the host."""
+    are further options of the host. A block without words in another one counts for both, one with
+    words, which asks for an estimate, for itself alone."""
     times: list[AscendTime] = []
-    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+    options = _HOST_OPTIONS
+    if options.folders and not words and not options.estimates:
+        folder = options.folders[-1]
+        before = len(_in_order(folder))
+        yield times
+        times += [AscendTime.from_json(path.read_text()) for path in _in_order(folder)[before:]]
+        return
+    with tempfile.TemporaryDirectory(prefix="tilewright-") as name:
+        folder = Path(name)
         wanted = f"time-json={folder}/time.json"
-        with _HOST_OPTIONS.with_words(wanted, f"time-limit={_TIME_LIMIT}", *words):
-            yield times
-        times += [AscendTime.from_json(path.read_text()) for path in _in_order(Path(folder))]
+        with options.with_words(wanted, f"time-limit={_TIME_LIMIT}", *words):
+            options.estimates += bool(words)
+            if not words:
+                options.folders.append(folder)
+            try:
+                yield times
+            finally:
+                options.estimates -= bool(words)
+                if not words:
+                    options.folders.remove(folder)
+        times += [AscendTime.from_json(path.read_text()) for path in _in_order(folder)]
+
+
+def is_estimated() -> bool:
+    """Whether what is launched now serves an estimate, such as `report()`'s, and nothing else."""
+    return _HOST_OPTIONS.estimates > 0
 
 
 def modelled_time(kernel: JITKernel, *arguments: Any, **choices: Any) -> AscendTime | None:

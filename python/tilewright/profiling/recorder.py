@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..kernel import JITKernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 _MOST_TIMES = 100_000
@@ -63,12 +64,15 @@ class Row:
 
 class KernelRecorder:
     """A context: within it, `rows` grows by what is called. Calls run as they would without it.
-    With `keeps_order`, `order` has the row of each call."""
+    With `keeps_order`, `order` has the row of each call. A call is left out if `leaves_out()`."""
 
-    def __init__(self, keeps_order: bool = False) -> None:
+    def __init__(
+        self, keeps_order: bool = False, leaves_out: Callable[[], bool] = lambda: False
+    ) -> None:
         self.rows: list[Row] = []
         self.order: list[Row] = []
         self._keeps_order = keeps_order
+        self._leaves_out = leaves_out
         self._known: dict[Any, Row] = {}
         self._call: Any = None
         self._own: Any = None
@@ -81,7 +85,8 @@ class KernelRecorder:
             begin = time.perf_counter_ns()
             result = call(kernel, *args, **keywords)
             elapsed = time.perf_counter_ns() - begin
-            self._record(kernel, args, keywords, result, elapsed / 1e6)
+            if not self._leaves_out():
+                self._record(kernel, args, keywords, result, elapsed / 1e6)
             return result
 
         JITKernel.__call__ = timed  # type: ignore[method-assign, assignment]

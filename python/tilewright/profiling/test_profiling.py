@@ -192,6 +192,25 @@ if "--idle" not in sys.argv:
 """
 
 
+def test_estimates_of_the_script_do_not_hide_its_calls():
+    """`report()` and a time for another chip are no launches of it; what `do_bench` calls is."""
+    from tilewright.profiling.ascend_time import is_estimated, modelled_time, recorded_times
+
+    kernel = tl.compile(scaled.get_tir(), out_idx=[2], target="ascend")
+    x = np.ones(1000, np.float32)
+    with recorded_times() as times, KernelRecorder(True, is_estimated) as recorder:
+        kernel(x, 4)
+        other = modelled_time(kernel, x, 4, chip="910B4")
+        kernel.report(x, 4)
+        with recorded_times() as inner:
+            kernel(x[:500], 4)
+        kernel(x, 4)
+    assert other is not None and other.chip == "910B4"
+    assert [row.arguments[0] for row in recorder.order] == [(1000,), (500,), (1000,)]
+    assert len(times) == 3 and inner == times[1:2]
+    assert {time.chip for time in times} == {"910B2"}
+
+
 def profile(tmp_path, *arguments):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
