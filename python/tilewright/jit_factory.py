@@ -43,6 +43,19 @@ def _missing_return(factory: FunctionType) -> str:
     return said + (f"; 'return {named[-1]}' is missing at its end" if named else "")
 
 
+def what_it_is(made: object) -> str:
+    """Of what should be a kernel: its type, and for a function where it stands and what to do."""
+    function: Any = getattr(made, "function", made)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return type(made).__name__
+    said = f"{function.__name__!r} ({code.co_filename}:{code.co_firstlineno})"
+    makes = any(hasattr(const, "co_name") for const in code.co_consts)
+    if function is not made or makes:
+        return f"the factory {said}; call it first: what it gives is a kernel"
+    return f"function {said}; put @T.prim_func above it"
+
+
 @short_traceback
 def compile(
     func: PrimFunc,
@@ -65,7 +78,7 @@ def compile(
     outputs = output_numbers(out_idx, workspace_idx)
     function = getattr(func, "function", None)
     if function is None or not hasattr(func, "capture"):
-        raise TypeError(f"expected a kernel (@T.prim_func) but got {type(func).__name__}")
+        raise TypeError(f"expected a kernel (@T.prim_func) but got {what_it_is(func)}")
     front = front_key(func, outputs, options.description())
     started = time.perf_counter()
     kernel = compile_kernel(func.capture, options, outputs, front, func)
@@ -264,7 +277,7 @@ class JITFunction:
         made = self.function(*args, **keywords)
         if not hasattr(made, "capture"):
             raise TypeError(
-                f"{self.__name__} must give a kernel (@T.prim_func) but gave {type(made).__name__}"
+                f"{self.__name__} must give a kernel (@T.prim_func) but gave {what_it_is(made)}"
                 + (_missing_return(self.function) if made is None else "")
             )
         kernel: PrimFunc = made
@@ -448,6 +461,10 @@ def jit(
     def decorate(function: Any) -> Any:
         if hasattr(function, "capture"):
             return KernelFactory(function, choices)
+        if type(function).__name__ == "AutotunedFunction":
+            raise TypeError(
+                "@jit stands above @autotune: swap them, as @autotune tunes what @jit made"
+            )
         if not hasattr(function, "__code__"):
             raise TypeError(f"@jit needs a function defined with 'def' but got {function!r}")
         return JITFunction(function, **choices)

@@ -45,7 +45,9 @@ def lower(
 ) -> CompiledArtifact:
     """Lowers a kernel for a target; CompileError with all its errors."""
     if not hasattr(func, "capture"):
-        raise TypeError(f"expected a kernel (@T.prim_func) but got {type(func).__name__}")
+        from .jit_factory import what_it_is
+
+        raise TypeError(f"expected a kernel (@T.prim_func) but got {what_it_is(func)}")
     options = Options(target)
     with tracing_for(options.target):
         captured = func.capture()

@@ -14,9 +14,14 @@ def near(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     from difflib import get_close_matches
 
     by_lower: dict[str, str] = {}
-    for other in sorted(known, reverse=True):  # of twins as Tensor and tensor, the capital one
-        by_lower[other.lower()] = other
+    for other in sorted(known, reverse=True):
+        # Of twins as Tensor and tensor the capital one, of alloc_UB and alloc_ub that written so.
+        twin = by_lower.get(other.lower(), "")
+        if not twin or other[:1].isupper() or twin.islower() != name.islower():
+            by_lower[other.lower()] = other
     close = get_close_matches(name.lower(), by_lower, 1, cutoff)
+    if not close:  # exp for epx, of whom two letters of three are in order
+        close = [other for other in by_lower if sorted(other) == sorted(name.lower())]
     return by_lower[close[0]] if close else ""
 
 

@@ -254,6 +254,16 @@ def test_targets():
         message = re.escape(f"@jit needs a function defined with 'def' but got {wrong!r}")
         with pytest.raises(TypeError, match=message):
             tilewright.jit(wrong)
+    tuned = tilewright.autotune(configs=[{"b": 8}])(gemm.function)
+    with pytest.raises(TypeError, match="@jit stands above @autotune: swap them"):
+        tilewright.jit(tuned)
+    code = gemm.function.__code__
+    factory = f"the factory 'gemm' ({code.co_filename}:{code.co_firstlineno}); call it first"
+    for wrong in (gemm, gemm.function):
+        with pytest.raises(TypeError, match=re.escape(factory)):
+            tilewright.compile(wrong)
+    with pytest.raises(TypeError, match=r"gave function '<lambda>' \(.*:\d+\); put @T.prim_func"):
+        tilewright.jit(lambda: lambda: 3).get_tir()
     with pytest.raises(TypeError, match=r"must give a kernel \(@T.prim_func\) but gave int"):
         tilewright.jit(lambda: 3).get_tir()
 
@@ -268,7 +278,7 @@ def test_targets():
     message = f"{__file__}:{line}: the factory begins here; 'return kernel' is missing at its end"
     with pytest.raises(TypeError, match=re.escape(message)):
         forgetful.compile(4)
-    with pytest.raises(TypeError, match=r"expected a kernel \(@T.prim_func\) but got JITFunction"):
+    with pytest.raises(TypeError, match=r"expected a kernel \(@T.prim_func\) but got the factory"):
         tilewright.compile(gemm)  # type: ignore[arg-type]
 
 

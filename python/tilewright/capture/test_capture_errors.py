@@ -222,6 +222,11 @@ WRONG = {
     "for i, j in T.Parallel(4):\n    pass": "2 names are bound to 1 value",
     "for i, j in T.serial(4):\n    pass": "2 names are bound to 1 value",
     "for i, j in T.grid(2, 3, 4):\n    pass": "2 names are bound to 3 values",
+    "A[0] = A[1] @ A[2]": "numbers have no '@'; '*' multiplies them, T.gemm(A, B, C) multiplies "
+    "tiles",
+    "S = T.alloc_shared((2, 2), 'int32')\n"
+    "for i in T.Parallel(2, 2):\n    S[i, 0] = 1": "an index of 'S' must be an integer or a slice, not 2 of "
+    "them; a loop over several extents gives as many numbers: for i, j in T.Parallel(m, n)",
     "A['x'] = 1": "an index of 'A' must be an integer or a slice, not str",
     "A[0.5] = 1": "an index of 'A' must be an integer or a slice, not float",
     "T.copy(A, 3)": "the target of T.copy must be a buffer or a part of one, not 3 of type int",
@@ -706,7 +711,8 @@ def test_a_loop_nest_is_checked_before_it_is_opened(tmp_path, loop, message):
         (
             "T.Kernel(4)",
             "(bx, by)",
-            "T.Kernel with 1 grid extent gives 1 number, but 2 names are bound to it",
+            "T.Kernel with 1 grid extent gives 1 number, but 2 names are bound to it; is_npu=True "
+            "gives the number of the vector core, too",
         ),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -140,6 +141,8 @@ def _argument(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UsageError(f"'{text}' is not of the form NAME=VALUE")
+    if re.search(r",\s*[A-Za-z_]\w*=", value):
+        raise UsageError(f"'{text}' has commas: spaces stand between arguments, as in M=64 N=64")
     extents = value.removesuffix("x").split("x")
     if "x" in value and all(e.isdigit() for e in extents):
         return name, SimpleNamespace(shape=tuple(int(e) for e in extents))

@@ -193,6 +193,8 @@ def test_a_kernel_under_jit_is_found(command, tmp_path):
         "            B[i] = A[i] * 2\n"
     )
     assert "@twice" in command("inspect", "bound.py").stdout
+    commas = command("inspect", "kernels.py", "-k", "double", "--args", "N=3,M=4", code=2).stderr
+    assert "'N=3,M=4' has commas: spaces stand between arguments, as in M=64 N=64" in commas
     wrong = command("inspect", "bound.py", "--args", "N=1", code=2).stderr
     assert "kernel 'twice' takes no --args: it is no factory" in wrong
 

@@ -71,7 +71,10 @@ class KernelLaunch(RunTimeContext):
         else:
             gives = "T.Kernel with is_npu=True gives the numbers of the block and the vector core"
         bound = "1 name is" if names == 1 else f"{names} names are"
-        raise LanguageError(f"{gives}, but {bound} bound to it")
+        # The form of an NPU's kernel, without the word that makes it one.
+        forgot = not self.attributes.get("npu") and (count, names) == (1, 2)
+        hint = "; is_npu=True gives the number of the vector core, too" if forgot else ""
+        raise LanguageError(f"{gives}, but {bound} bound to it{hint}")
 
     def enter(self, tracer: Tracer) -> Any:
         grid = [tracer.index(e) for e in self.grid]

@@ -124,6 +124,12 @@ class Expr:
     def __rfloordiv__(self, other: object) -> Any:
         return binary("floordiv", other, self)
 
+    def __matmul__(self, other: object) -> NoReturn:
+        raise LanguageError(
+            "numbers have no '@'; '*' multiplies them, T.gemm(A, B, C) multiplies tiles",
+            python=TypeError,
+        )
+
     def __mod__(self, other: object) -> Any:
         return binary("floormod", self, other)
 
@@ -684,6 +690,12 @@ def _expand_ellipsis(items: list[Any], rank: int) -> list[Any]:
 def _index(item: object, buffer: BufferRef) -> Any:
     if isinstance(item, Expr) or (isinstance(item, BufferRef) and item.is_variable):
         return item
+    if isinstance(item, tuple):
+        raise LanguageError(
+            f"an index of {buffer.name!r} must be an integer or a slice, not {len(item)} of them; "
+            "a loop over several extents gives as many numbers: for i, j in T.Parallel(m, n)",
+            python=TypeError,
+        )
     if isinstance(item, (bool, float, str)) or not hasattr(item, "__index__"):
         raise LanguageError(
             f"an index of {buffer.name!r} must be an integer or a slice, not {type(item).__name__}",
