@@ -428,7 +428,11 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
                          : std::string("contiguous strides");
     text += " for shape " + tupleText({view.shape, size_t(view.ndim)}) + " but stride " +
             std::to_string(wanted) + " was expected at dim " + std::to_string(d);
-    error = text + (expected.strides ? "" : " (a contiguous tensor)") +
+    error = text +
+            (expected.strides ? ""
+                              : " (a contiguous tensor; give a contiguous copy, as .contiguous() "
+                                "makes one, or declare "
+                                "the parameter as a T.StridedTensor)") +
             constraint({param, d, true}, given, wanted);
     return false;
   }

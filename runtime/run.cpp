@@ -93,7 +93,7 @@ bool LoadedKernel::State::readTensor(size_t param, const Argument& argument, Ten
     elements *= extent;
   if (argument.elementCount >= 0 && elements != argument.elementCount) {
     error = checker.subject(param) + "has " + std::to_string(argument.elementCount) +
-            " elements but its shape " + std::to_string(elements);
+            " elements but its shape has " + std::to_string(elements);
     return false;
   }
   if (!argument.strides.empty() && argument.strides.size() != argument.shape.size()) {

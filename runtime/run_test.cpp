@@ -48,7 +48,7 @@ TEST(Run, SaysWhatDoesNotFit) {
   EXPECT_EQ(errorOf({{x, {4}}, {y, {4}}, {x, {4}}}),
             "scale: argument 2 'f' is a tensor but a number was expected");
   EXPECT_EQ(errorOf({{x, {5}}, {y, {4}}, 1.0}),
-            "scale: argument 0 'x' has 4 elements but its shape 5");
+            "scale: argument 0 'x' has 4 elements but its shape has 5");
   EXPECT_EQ(errorOf({{x, {4}}, {wide, {4}}, 1.0}),
             "scale: argument 1 'y' has dtype float64 but float32 was expected");
   EXPECT_EQ(errorOf({{x, {4}}, {fixed, {4}}, 1.0}),

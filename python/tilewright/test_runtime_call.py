@@ -229,7 +229,8 @@ def test_contiguity(add, nothing):
     x = torch.ones(8)
     message = (
         "add: argument 1 'y' has strides (2,) for shape (8,) but stride 1 was expected at dim 0 "
-        "(a contiguous tensor)"
+        "(a contiguous tensor; give a contiguous copy, as .contiguous() makes one, or declare the "
+        "parameter as a T.StridedTensor)"
     )
     expect(ValueError, message, add, x, torch.ones(16)[::2])
     # Strides of dims of one element, and of empty tensors, are arbitrary.

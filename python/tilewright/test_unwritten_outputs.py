@@ -4,6 +4,7 @@ targets what no statement writes, when they compile."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from linecache import getline
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import tilewright as tl
 import tilewright.language as T
-from tilewright.errors import Diagnostic, KernelError, load_compiler, warning_text
+from tilewright.errors import CompileError, Diagnostic, KernelError, load_compiler, warning_text
 
 
 def test_atomics_on_what_nobody_wrote():
@@ -238,7 +239,7 @@ def accumulates(
 
 @pytest.mark.parametrize("target", ["cpu", "ascend"])
 def test_what_is_only_added_to_is_told(target):
-    """At the first statement that does, as a forgotten T.clear gives wrong numbers without a word."""
+    """At the first statement that does: a forgotten T.clear gives wrong numbers without a word."""
     if target == "ascend":
         told = [(d.place.line, warning_text(d)) for d in by_ascend(accumulates)[0]]
         told = [(LINES[line - 1].strip(), text) for line, text in told]
@@ -252,7 +253,8 @@ def test_what_is_only_added_to_is_told(target):
         "total[i, j] += product[i, j]": f"'total' is updated {elements}T.clear(total) first",
         "count += 1": f"'count' is updated {before} element holds what was in memory before; "
         "give it a value first",
-        "T.reduce_sum(total, rows, dim=1, clear=False)": f"'rows' is updated {elements}T.clear(rows) first",
+        "T.reduce_sum(total, rows, dim=1, clear=False)": "'rows' is updated "
+        f"{elements}T.clear(rows) first",
     }
 
 
@@ -280,6 +282,64 @@ def test_what_may_be_set_is_not_told():
             T.copy(e, B)
 
     assert warned(tl.compile, kernel, out_idx=[1])[1] == []
+
+
+@pytest.mark.filterwarnings("ignore:.*is updated here")
+def test_the_host_tells_what_to_do_in_the_words_of_the_language():
+    @T.prim_func
+    def kernel(A: T.Tensor((32, 32), "float16"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_shared((32, 32), "float16")
+            product = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.gemm(a, a, product)
+            T.copy(product, B)
+
+    @T.prim_func
+    def vectors(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_fragment((64,), "float32")
+            for i in T.Parallel(64):
+                a[i] += 1.0
+            T.copy(a, A)
+
+    forms = r"\(T.clear, or init=True of T.gemm_v0 and T.mma\), or read less"
+    with pytest.raises(RuntimeError, match=forms):
+        tl.compile(kernel, out_idx=[1], target="ascend")(np.ones((32, 32), np.float16))
+    with pytest.raises(RuntimeError, match="write them first, by T.copy, T.clear or T.fill, or"):
+        tl.compile(vectors, target="ascend")(np.ones(64, np.float32))
+
+
+def test_temporaries_are_told_as_such():
+    @T.prim_func
+    def kernel(A: T.Tensor((64, 256), "float32"), B: T.Tensor((64, 256), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_fragment((64, 256), "float32")
+            T.copy(A, a)
+            for i, j in T.Parallel(64, 256):
+                a[i, j] = (a[i, j] + T.exp(a[i, j])) / (a[i, j] + T.sin(a[i, j]) * T.exp(-a[i, j]))
+            T.copy(a, B)
+
+    with pytest.raises(CompileError) as caught:
+        tl.compile(kernel, out_idx=[1], target="ascend")
+    (error,) = caught.value.errors
+    notes = [note.message for note in error.notes]
+    assert notes[0] == "a takes 65536 bytes"
+    assert {*notes[1:]} == {"a temporary of this expression takes 65536 bytes"}
+
+
+def test_a_fill_of_a_tensor_names_it_on_ascend():
+    @T.prim_func
+    def kernel(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            T.clear(A)
+
+    message = (
+        "unsupported on ascend: a fill of 'A', a tensor; fill a tile (T.alloc_shared) and copy it "
+        "there"
+    )
+    with pytest.raises(CompileError, match=re.escape(message)):
+        tl.compile(kernel, target="ascend")
 
 
 def shifted(distance, steps, *, guarded=False):
@@ -318,9 +378,9 @@ def test_iterations_that_depend_on_each_other_are_told(target):
     assert told(3, 32) == [
         (
             "for i, j in T.Parallel(steps, 8):",
-            "the iterations of this T.Parallel loop depend on each other, but may run in any order, "
-            "or at once: what one writes of 't' another one reads; make it a T.serial loop, or write "
-            f"to another buffer; line {written}: it is written here",
+            "the iterations of this T.Parallel loop depend on each other, but may run in any "
+            "order, or at once: what one writes of 't' another one reads; make it a T.serial loop, "
+            f"or write to another buffer; line {written}: it is written here",
         )
     ]
     for apart in (told(0, 32), told(32, 32), told(1, 1), told(1, 32, guarded=True)):

@@ -60,11 +60,19 @@ public:
     if (isPython)
       return isCube ? "store it in one block only (`if cid == 0:`), let each block store a part of "
                       "its own, by cid, put T.sync_all() between turns of a loop that store it"
-                    : "store it on one core only (`if vid == 0:` in a block, `if cid == 0:` of "
-                      "several), let each core store a part of its own, by vid or cid, put "
+                    : "store it on one core only (`if` the numbers of T.Kernel, such as bx or cid "
+                      "and vid, are 0), let each core store a part of its own, by them, put "
                       "T.sync_all() between turns of a loop that store it";
     return "store it on one core only (`if (GetBlockIdx() == 0)`), let each core store a part of "
            "its own, put SyncAll between turns of a loop that store it";
+  }
+  /// Of a tile in UB.
+  const char* fill() const {
+    return isPython ? "T.copy, T.clear or T.fill" : "a copy or Duplicate";
+  }
+  /// How a product doesn't add to what its result holds.
+  const char* beginsSum() const {
+    return isPython ? "T.clear, or init=True of T.gemm_v0 and T.mma" : "cmatrixInitVal";
   }
   const char* atomicAdd() const {
     return isPython ? "T.tile.atomic_add" : "SetAtomicAdd";

@@ -420,10 +420,13 @@ ReportItem CoreHazards::itemOfUninitialised(const Segment& s, Interval overlap) 
     item.notes.push_back({{}, "load as many fractals as m, n and k ask for, or multiply fewer"});
   else if (current->space == Space::L0C)
     item.notes.push_back({{},
-                          "the first product that goes there must not add to what it holds "
-                          "(cmatrixInitVal; in a kernel of the language init=True), or read less"});
+                          std::string("the first product that goes there must not add to what it "
+                                      "holds (") +
+                              Advice(mine.place).beginsSum() + "), or read less"});
   else
-    item.notes.push_back({{}, "write them first, by a copy or Duplicate, or read fewer elements"});
+    item.notes.push_back({{},
+                          std::string("write them first, by ") + Advice(mine.place).fill() +
+                              ", or read fewer elements"});
   constexpr unsigned mostSteps = 4;
   auto before = movedBefore.find({s.write.site, s.movedFrom.space});
   for (unsigned step = 0; wasMoved && step < mostSteps && before != movedBefore.end(); ++step) {

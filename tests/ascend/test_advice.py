@@ -237,13 +237,13 @@ def test_between_cores() -> None:
 def test_one_store_of_several_cores() -> None:
     """No flag orders what all of them do at once."""
     one = (
-        "let each core store a part of its own, by vid or cid, put T.sync_all() between turns of "
+        "let each core store a part of its own, by them, put T.sync_all() between turns of "
         "a loop that store it, or use T.tile.atomic_add"
     )
     _, of_blocks = told("between_blocks")
     compiler, of_pair = told("both_vector_cores")
     for host in (of_blocks, of_pair):
-        assert "store it on one core only (`if vid == 0:` in a block, `if cid == 0:` of" in host
+        assert "store it on one core only (`if` the numbers of T.Kernel, such as bx or cid" in host
         assert one in host
         assert "T.set_cross_flag" not in host
     (warning,) = compiler

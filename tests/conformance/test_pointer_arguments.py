@@ -169,7 +169,8 @@ def test_strided_tensors_for_dense_ones(target):
         compiled(numbers[::2], out)
     assert str(wrong.value).splitlines()[0] == (
         "kernel: argument 0 'P' has strides (2,) for shape (4,) but stride 1 was expected at dim 0 "
-        "(a contiguous tensor); or give T.make_tensor its strides"
+        "(a contiguous tensor; give a contiguous copy, as .contiguous() makes one, or declare the "
+        "parameter as a T.StridedTensor); or give T.make_tensor its strides"
     )
     for given in (numbers[::2].copy(), numbers, numbers.reshape(2, 4)):
         compiled(given, out)

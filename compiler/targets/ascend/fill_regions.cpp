@@ -2,6 +2,7 @@
 // Fills of UB and L1.
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/describe_hazard.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -186,6 +187,12 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
     return op->emitError(
         "unsupported on ascend: a fill of a buffer in L1, but of all of it with 0; fill "
         "a tile of T.alloc_ub and copy it to L1, which vector cores do");
+  if (type.getSpace() == MemorySpace::Global) {
+    const std::string name = quotedBuffer(npu::storageOf(region.buffer));
+    return op->emitError() << "unsupported on ascend: a fill of "
+                           << (name.empty() ? "" : name + ", ")
+                           << "a tensor; fill a tile (T.alloc_shared) and copy it there";
+  }
   if (type.getSpace() != MemorySpace::UB)
     return op->emitError() << "unsupported on ascend: a fill of a buffer in "
                            << stringifyMemorySpace(type.getSpace());

@@ -163,8 +163,11 @@ struct PlanMemory : KernelPass<PlanMemory> {
     error << "the buffers in " << stringifyMemorySpace(space) << " need " << packing.end
           << " bytes, but it has " << roomIn(chip, space);
     for (const size_t index : live) {
-      mlir::Diagnostic& note = error.attachNote(allocs[index]->getLoc())
-                               << nameOf(all[index]) << " takes " << all[index].bytes << " bytes";
+      mlir::Diagnostic& note =
+          error.attachNote(allocs[index]->getLoc())
+          << (allocs[index]->hasAttr(kTemporaryAttr) ? StringRef("a temporary of this expression")
+                                                     : nameOf(all[index]))
+          << " takes " << all[index].bytes << " bytes";
       if (all[index].pinned)
         note << " from the address " << *all[index].pinned << " on";
     }
