@@ -255,7 +255,9 @@ def test_targets():
         with pytest.raises(TypeError, match=message):
             tilewright.jit(wrong)
     tuned = tilewright.autotune(configs=[{"b": 8}])(gemm.function)
-    with pytest.raises(TypeError, match="@jit stands above @autotune: swap them"):
+    with pytest.raises(
+        TypeError, match="@jit stands above @autotune: swap them, as @autotune tunes what @jit made"
+    ):
         tilewright.jit(tuned)
     code = gemm.function.__code__
     factory = f"the factory 'gemm' ({code.co_filename}:{code.co_firstlineno}); call it first"

@@ -225,8 +225,9 @@ WRONG = {
     "A[0] = A[1] @ A[2]": "numbers have no '@'; '*' multiplies them, T.gemm(A, B, C) multiplies "
     "tiles",
     "S = T.alloc_shared((2, 2), 'int32')\n"
-    "for i in T.Parallel(2, 2):\n    S[i, 0] = 1": "an index of 'S' must be an integer or a slice, not 2 of "
-    "them; a loop over several extents gives as many numbers: for i, j in T.Parallel(m, n)",
+    "for i in T.Parallel(2, 2):\n    S[i, 0] = 1": "an index of 'S' must be an integer "
+    "or a slice, not 2 of them; a loop over several extents gives as many numbers: for i, j in "
+    "T.Parallel(m, n)",
     "A['x'] = 1": "an index of 'A' must be an integer or a slice, not str",
     "A[0.5] = 1": "an index of 'A' must be an integer or a slice, not float",
     "T.copy(A, 3)": "the target of T.copy must be a buffer or a part of one, not 3 of type int",

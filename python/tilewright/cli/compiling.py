@@ -75,6 +75,7 @@ def _choices(kernel: Any, options: argparse.Namespace) -> tuple[str, str | None,
 
 def _compile(options: argparse.Namespace) -> int:
     from ..compilation import compile_artifact
+    from ..errors import CompileError
     from ..options import Options, tracing_for
 
     started = time.perf_counter()
@@ -89,7 +90,12 @@ def _compile(options: argparse.Namespace) -> int:
         raise UsageError("target 'ascend' has no header: its library is launched through acl")
     with tracing_for(target):
         made = captured(kernel, options)
-    artifact = compile_artifact(made, Options(target, cpu, made.pass_configs, platform))
+    try:
+        artifact = compile_artifact(made, Options(target, cpu, made.pass_configs, platform))
+    except CompileError as error:
+        if not error.errors or not error.errors[0].message.startswith("no CPU is named"):
+            raise
+        raise UsageError(error.errors[0].message) from None
     written = {"library": options.output}
     contents = {options.output: artifact.library}
     for kind, text in (("header", artifact.header), ("manifest", artifact.manifest)):

@@ -336,6 +336,11 @@ def test_compile_for_other_cpus(command, tmp_path):
         assert machine == (b"\xb7\x00" if cpu == "neon" else b"\x3e\x00")
 
 
+def test_a_cpu_that_there_is_not_is_a_wrong_command(command):
+    wrong = command("compile", "kernels.py", "-k", "other", "--cpu", "z80", "-o", "z.so", code=2)
+    assert wrong.stderr.startswith("tilewright compile: no CPU is named 'z80' on ")
+
+
 def test_compile_for_ascend(command, tmp_path):
     if program() is None:
         pytest.skip("the Ascend host is not built")
