@@ -49,7 +49,7 @@ WRITTEN = {
     "from tvm import nothing": "cannot import name 'nothing' from 'tvm'",
     "import tilelang.nothing": "No module named 'tilelang.nothing'",
     "import tilelang.utils.nothing": "No module named 'tilelang.utils.nothing'",
-    "import tilelang.engine.param": "No module named 'tilelang.engine.param'",
+    "import tilelang.engine.nothing": "No module named 'tilelang.engine.nothing'",
     # Whoever writes our name gets ours.
     "from tilewright.layout import nothing": "cannot import name 'nothing' from "
     "'tilewright.layout'",

@@ -102,6 +102,7 @@ def test_the_last_bytes_of_ub() -> None:
         kernel = tilewright.compile(main, out_idx=[-1], target="ascend")
     a = np.arange(64 * 256, dtype=np.float32).reshape(64, 256)
     np.testing.assert_array_equal(np.asarray(kernel(a)), 2 * a)
+    assert "UB: 196608 of 196608 bytes" in kernel.report()
 
 
 @pytest.mark.parametrize("configs", [{}, AUTOMATIC])

@@ -30,6 +30,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace tilewright::ascend {
 namespace {
@@ -78,6 +79,18 @@ const char* text(FaultKind kind) {
   return "";
 }
 
+/// Of two instructions of a vector core: whether the vendor's compiler puts in what orders them, unless it is told not to
+/// (`--cce-auto-sync`).
+bool isOrderedByVendor(const Hazard& hazard) {
+  const model::Queue from = hazard.earlier->queue, to = hazard.later->queue;
+  const auto isPair = [&](model::Pipe a, model::Pipe b) {
+    return (from.pipe == a && to.pipe == b) || (from.pipe == b && to.pipe == a);
+  };
+  return from.agent == model::Agent::Vector && to.agent == model::Agent::Vector &&
+         (isPair(model::Pipe::V, model::Pipe::V) || isPair(model::Pipe::V, model::Pipe::S) ||
+          isPair(model::Pipe::S, model::Pipe::MTE2) || isPair(model::Pipe::S, model::Pipe::MTE3));
+}
+
 struct CheckHazards : KernelPass<CheckHazards> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckHazards)
   static constexpr llvm::StringLiteral kArgument = "ascend-check-hazards";
@@ -96,6 +109,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
       return;
     told.clear();
     toldSwitches.clear();
+    hasToldOfVendor = false;
     warnOfVectorPairs(getOperation());
     warnOfCubeParts();
     checkBothVectorCores();
@@ -253,6 +267,10 @@ struct CheckHazards : KernelPass<CheckHazards> {
     const auto found = findings.find({hazard.earlier->id, hazard.later->id});
     if (found != findings.end() && !found->second.empty())
       warning.attachNote(later->getLoc()) << found->second;
+    if (isOrderedByVendor(hazard) && !std::exchange(hasToldOfVendor, true))
+      warning.attachNote(later->getLoc())
+          << "the vendor's compiler orders these two by itself; a kernel that relies on it runs on "
+             "the host with TILEWRIGHT_ASCEND=relaxed";
   }
 
   /// What is off and would order these; empty if nothing would.
@@ -279,6 +297,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
   std::set<std::tuple<std::string, const void*, const void*>> told;
   /// The switches that a warning of this kernel has named: what one of them does for all needs one word.
   std::set<std::string> toldSwitches;
+  bool hasToldOfVendor = false;
 };
 
 } // namespace

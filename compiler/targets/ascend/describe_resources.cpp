@@ -56,6 +56,8 @@ std::vector<MemoryRows> memoriesOf(func::FuncOp kernel, const chips::AscendChip&
              npu::storageBytes(alloc.getType()), life.first, life.last, life.firstUser != nullptr,
              linesText(life) + (alloc->hasAttr(kTemporaryAttr) ? ", temporary" : "")});
     }
+    if (memory.used() > memory.capacity)
+      memory.capacity = sizeOf(chip, space); // with what the system keeps
     llvm::sort(memory.rows, [](const BufferRow& a, const BufferRow& b) {
       return std::pair(a.address, a.first) < std::pair(b.address, b.first);
     });
