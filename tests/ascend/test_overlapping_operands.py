@@ -140,18 +140,19 @@ def a_loop_of_rows(t, n, i):  # type: ignore[no-untyped-def] # noqa: ARG001
         t[row + n, column] = t[row + n + 1, column] * 2.0
 
 
-@pytest.mark.parametrize(
-    ("work", "wanted"),
-    [
-        (a_row_for_all_rows, "384 bytes of 't' that begin 192 bytes before the 96"),
-        (a_loop_of_rows, "768 bytes of 't' that begin 96 bytes before the 768"),
-    ],
-    ids=lambda given: getattr(given, "__name__", None),
-)
-def test_of_a_loop_it_is_a_warning(work: Any, wanted: str) -> None:  # noqa: ANN401
+def test_of_a_loop_it_is_a_warning() -> None:
+    wanted = "384 bytes of 't' that begin 192 bytes before the 96"
     text = f"this T.Parallel loop writes {wanted} that it reads of it{REASON}"
-    assert told(work) == [("warning", text, 2)]
-    assert is_race(work)
+    assert told(a_row_for_all_rows) == [("warning", text, 2)]
+    assert is_race(a_row_for_all_rows)
+
+
+def test_of_a_loop_whose_iterations_depend_on_each_other_that_is_told() -> None:
+    """By the warning that all targets give, alone."""
+    ((kind, text, line),) = told(a_loop_of_rows)
+    assert (kind, line) == ("warning", 2)
+    assert text.startswith("the iterations of this T.Parallel loop depend on each other")
+    assert is_race(a_loop_of_rows)
 
 
 @T.macro
