@@ -96,23 +96,27 @@ bool isAlwaysRun(Operation* op, Operation* loop) {
   return true;
 }
 
-bool overwrites(Operation* op, tile::AllocOp alloc) {
+/// What an instruction writes of a buffer of which it reads nothing.
+SmallVector<npu::Access> writesTo(Operation* op, tile::AllocOp alloc) {
   auto instruction = dyn_cast<npu::Instruction>(op);
   if (!instruction || op->hasAttr("repeat"))
-    return false;
+    return {};
   SmallVector<npu::Access> accesses;
   instruction.getAccesses(accesses);
-  bool covers = false;
-  for (const npu::Access& access : accesses) {
-    if (npu::storageOf(access.buffer) != alloc.getResult())
-      continue;
-    if (!access.isWrite)
-      return false;
-    covers |= access.offset && getConstantIntValue(access.offset) == 0 &&
-              !ShapedType::isDynamic(access.bytes) &&
-              access.bytes >= npu::storageBytes(alloc.getType());
-  }
-  return covers;
+  llvm::erase_if(accesses, [&](const npu::Access& access) {
+    return npu::storageOf(access.buffer) != alloc.getResult();
+  });
+  if (llvm::any_of(accesses, [](const npu::Access& access) { return !access.isWrite; }))
+    return {};
+  return accesses;
+}
+
+bool overwrites(Operation* op, tile::AllocOp alloc) {
+  return llvm::any_of(writesTo(op, alloc), [&](const npu::Access& access) {
+    return access.offset && getConstantIntValue(access.offset) == 0 &&
+           !ShapedType::isDynamic(access.bytes) &&
+           access.bytes >= npu::storageBytes(alloc.getType());
+  });
 }
 
 /// The branch that begins a load which an edge may cut, if `op` is its filling.
@@ -134,7 +138,8 @@ bool startsAfresh(tile::AllocOp alloc, Operation* loop) {
   if (!first)
     return false;
   Operation* branch = branchOfCutLoad(first, loop);
-  return isAlwaysRun(branch ? branch : first, loop) && (branch || overwrites(first, alloc));
+  return isAlwaysRun(branch ? branch : first, loop) &&
+         (branch ? !writesTo(first, alloc).empty() : overwrites(first, alloc));
 }
 
 SmallVector<BufferLife> findBufferLives(func::FuncOp kernel) {

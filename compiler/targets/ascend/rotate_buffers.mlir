@@ -149,3 +149,27 @@ func.func @cut(%A: !tile.buffer<256x32xf16, global>, %n: index, %rows: index, %i
   }
   return
 }
+
+// -----
+// What the filling reads is none that it overwrites.
+// CHECK-LABEL: func.func @filled_from
+// CHECK: tile.alloc "x" {ascend.versions = 2 : i64}
+// CHECK: tile.alloc "rest" : !tile.buffer<64xf32, UB>
+func.func @filled_from(%A: !tile.buffer<256x64xf32, global>, %n: index, %count: index, %isCut: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    %rest = tile.alloc "rest" : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 pipelined(2) {
+      scf.if %isCut {
+        npu.unary abs %x[%c0] : !tile.buffer<64xf32, UB>, %rest[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+      } {ascend.overwrites}
+      npu.load_ub %A[%i, 0] [1, %count] : !tile.buffer<256x64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %A[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global>
+      npu.load_ub %A[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global> to %rest[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    }
+  }
+  return
+}
