@@ -75,4 +75,9 @@ std::string hostCpu() {
          (machine->hasBf16Tiles ? " amx" : "");
 }
 
+std::string cpuProblem(const std::string& cpu) {
+  std::string problem;
+  return cpu::findMachine(cpu, problem) ? "" : problem;
+}
+
 } // namespace tilewright

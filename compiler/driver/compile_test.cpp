@@ -199,5 +199,12 @@ TEST(Compile, NamesTheHostsCpu) {
       << host;
 }
 
+TEST(Compile, TellsWhatIsWrongWithACpu) {
+  EXPECT_EQ(cpuProblem("pdp11"), "no CPU is named 'pdp11' on x86_64");
+  EXPECT_EQ(cpuProblem("nehalem"), "CPU 'nehalem' lacks avx2, which the cpu target needs");
+  for (const char* known : {"native", "avx2", "avx512", "neon"})
+    EXPECT_EQ(cpuProblem(known), "");
+}
+
 } // namespace
 } // namespace tilewright

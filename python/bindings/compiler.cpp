@@ -582,6 +582,7 @@ void bindCompile(nb::module_& module) {
   module.def("inspect", &inspect, "kernel"_a, "options"_a = CompileOptions{});
   module.def("unwritten_results", &unwrittenResults, "kernel"_a, "results"_a);
   module.def("host_cpu", &hostCpu);
+  module.def("cpu_problem", &cpuProblem);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&endWithoutCompilations));
 }
 

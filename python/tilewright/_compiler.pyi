@@ -376,6 +376,9 @@ def unwritten_results(kernel: KernelModule, results: Sequence[int]) -> list[Diag
 def host_cpu() -> str:
     """The CPU that "native" stands for on this machine."""
 
+def cpu_problem(cpu: str) -> str:
+    """Why no kernel can be compiled for a CPU of this name or level; empty if one can."""
+
 class Work:
     """How much a kernel does in one launch."""
 

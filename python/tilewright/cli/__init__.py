@@ -104,5 +104,13 @@ def target_of(options: argparse.Namespace) -> str:
         raise UsageError(error.diagnostics[0].message) from None
 
 
+def check_cpu(options: argparse.Namespace, target: str) -> None:
+    """UsageError if the command line names a CPU that there is not."""
+    from .. import _compiler
+
+    if options.cpu and target == "cpu" and (problem := _compiler.cpu_problem(options.cpu)):
+        raise UsageError(problem)
+
+
 class ScriptError(Exception):
     """The user's file raised; its exception is the cause."""

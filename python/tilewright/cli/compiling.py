@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import MISSING, OK, WRONG, ScriptError, UsageError, target_of
+from . import MISSING, OK, WRONG, ScriptError, UsageError, check_cpu, target_of
 from .kernel_files import add_arguments, captured, choice_of, kernel_of
 
 if TYPE_CHECKING:
@@ -70,12 +70,13 @@ def _choices(kernel: Any, options: argparse.Namespace) -> tuple[str, str | None,
     """Target, CPU and platform: the command's, else those that the kernel's `jit` was given."""
     options.target = options.target or choice_of(kernel, "target")
     cpu = options.cpu or choice_of(kernel, "cpu")
-    return target_of(options), cpu, choice_of(kernel, "platform")
+    target = target_of(options)
+    check_cpu(options, target)
+    return target, cpu, choice_of(kernel, "platform")
 
 
 def _compile(options: argparse.Namespace) -> int:
     from ..compilation import compile_artifact
-    from ..errors import CompileError
     from ..options import Options, tracing_for
 
     started = time.perf_counter()
@@ -90,12 +91,7 @@ def _compile(options: argparse.Namespace) -> int:
         raise UsageError("target 'ascend' has no header: its library is launched through acl")
     with tracing_for(target):
         made = captured(kernel, options)
-    try:
-        artifact = compile_artifact(made, Options(target, cpu, made.pass_configs, platform))
-    except CompileError as error:
-        if not error.errors or not error.errors[0].message.startswith("no CPU is named"):
-            raise
-        raise UsageError(error.errors[0].message) from None
+    artifact = compile_artifact(made, Options(target, cpu, made.pass_configs, platform))
     written = {"library": options.output}
     contents = {options.output: artifact.library}
     for kind, text in (("header", artifact.header), ("manifest", artifact.manifest)):

@@ -68,9 +68,10 @@ def _prepare(options: argparse.Namespace) -> None:
     """Makes this process what the script expects."""
     from .. import as_tilelang  # noqa: F401 - says so where another tilelang is installed
     from .. import options as compile_options
-    from . import target_of
+    from . import check_cpu, target_of
 
     target = target_of(options)
+    check_cpu(options, target)
     compile_options.mapped_target = target
     if options.cpu:
         os.environ["TILEWRIGHT_CPU"] = options.cpu

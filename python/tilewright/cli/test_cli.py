@@ -337,8 +337,14 @@ def test_compile_for_other_cpus(command, tmp_path):
 
 
 def test_a_cpu_that_there_is_not_is_a_wrong_command(command):
-    wrong = command("compile", "kernels.py", "-k", "other", "--cpu", "z80", "-o", "z.so", code=2)
-    assert wrong.stderr.startswith("tilewright compile: no CPU is named 'z80' on ")
+    for words in (
+        ["compile", "kernels.py", "-k", "other", "-o", "z.so"],
+        ["inspect", "kernels.py", "-k", "other"],
+        ["run", "kernels.py"],
+    ):
+        name, *others = words
+        wrong = command(name, "--cpu", "z80", *others, code=2)
+        assert wrong.stderr.startswith(f"tilewright {name}: no CPU is named 'z80' on ")
 
 
 def test_compile_for_ascend(command, tmp_path):
