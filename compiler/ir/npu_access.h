@@ -4,6 +4,8 @@
 
 #include "compiler/ir/region.h"
 
+#include <array>
+#include <memory>
 #include <optional>
 
 namespace tilewright::npu {
@@ -24,6 +26,13 @@ struct Access {
     int64_t count = 1, bytes = 0, pitch = 0;
   };
   std::optional<Rows> rows = std::nullopt;
+  /// Where `bytes` are a tile of which a piece is touched that values place: it begins so many times each value, in
+  /// elements, behind `offset`, and has these rows. Who can't follow the values takes the tile.
+  struct Piece {
+    std::array<std::pair<mlir::Value, int64_t>, 2> steps;
+    Rows rows;
+  };
+  std::shared_ptr<const Piece> piece = nullptr;
   /// Only behind a barrier that the instruction itself has in its pipe.
   bool isBehindBarrier = false;
 

@@ -13,6 +13,12 @@ namespace {
 std::string extentOf(const Access& access) {
   if (access.region)
     return "region";
+  if (access.piece) {
+    const auto& [steps, rows] = *access.piece;
+    return std::to_string(rows.count) + " * " + std::to_string(rows.bytes) + " by " +
+           std::to_string(rows.pitch) + " of " + std::to_string(access.bytes) + ", rows of " +
+           std::to_string(steps[0].second) + ", columns of " + std::to_string(steps[1].second);
+  }
   if (access.rows)
     return std::to_string(access.rows->count) + " * " + std::to_string(access.rows->bytes) +
            " by " + std::to_string(access.rows->pitch);
@@ -20,7 +26,8 @@ std::string extentOf(const Access& access) {
 }
 
 /// Parses one kernel and gives the accesses of its only instruction as text: "R 128", "W ?", with a `*` those
-/// behind a barrier that it has inside, with "2 * 64 by 96" those of two rows of 64 bytes, 96 bytes apart.
+/// behind a barrier that it has inside, with "2 * 64 by 96" those of two rows of 64 bytes, 96 bytes apart,
+/// with "of 8192" such a piece of a tile, and the elements from one row and one column of the tile to the next.
 std::vector<std::string> accessesOf(const std::string& instruction) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   DialectRegistry registry;
@@ -110,7 +117,7 @@ TEST(NpuAccess, Transfers) {
             (Texts{"R 3 * 1280 by 4096", "W 3 * 640 by 1024"}));
   EXPECT_EQ(accessesOf("npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to "
                        "%a[%c0] : !tile.buffer<64x64xf16, L0A> rows 64 size 32 x 16"),
-            (Texts{"R " + std::to_string(64 * 64 * 2), "W 1024"})); // the whole tile
+            (Texts{"R 1 * 1024 by 2048 of 8192, rows of 16, columns of 64", "W 1024"}));
 }
 
 TEST(NpuAccess, Storage) {

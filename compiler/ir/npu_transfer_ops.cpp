@@ -186,16 +186,24 @@ std::optional<Agent> LoadL0Op::getAgent() {
   return Agent::Cube;
 }
 void LoadL0Op::getAccesses(Accesses& accesses) {
-  // The rectangle's place is a value: all of the tile that begins at the source's offset.
+  // The rectangle's place is a value; the tile is the one that begins at the source's offset.
   const BufferType source = getSource().getType();
   const BufferType tile =
       BufferType::get(source.getShape().take_back(2), source.getElementType(), source.getSpace());
-  accesses.push_back({getSource(), getSourceOffset(), storageBytes(tile), false});
   // Floats are transposed in squares of 16.
   const bool isToA = getTarget().getType().getSpace() == MemorySpace::L0A;
   const bool isInSquares = isToA == getTranspose() && source.getElementBits() == 32;
   const int64_t width = isInSquares ? llvm::alignTo(getWidth(), 16) : int64_t(getWidth());
-  const int64_t bytes = int64_t(getHeight()) * width * elementBytes(getTarget().getType());
+  const int64_t height = int64_t(getHeight());
+  Access read{getSource(), getSourceOffset(), storageBytes(tile), false};
+  if (!isInSquares) { // what lies between squares counts, too
+    const int64_t c0 = blockElements(source), rows = int64_t(getRows());
+    read.piece = std::make_shared<Access::Piece>(
+        Access::Piece{{{{getRow(), c0}, {getColumn(), rows}}},
+                      {width / c0, height * kBlockBytes, rows * kBlockBytes}});
+  }
+  accesses.push_back(read);
+  const int64_t bytes = height * width * elementBytes(getTarget().getType());
   accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
 }
 LogicalResult LoadL0Op::verify() {

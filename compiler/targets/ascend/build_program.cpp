@@ -530,18 +530,36 @@ private:
     const auto bits = static_cast<int64_t>(access.type().getElementBits());
     if (!offset || (bits < 8 && (!offset->terms.empty() || offset->constant % 2)))
       return;
+    const bool isPiece = access.piece && addSteps(*access.piece, op, *offset);
+    const std::optional<npu::Access::Rows> rows =
+        isPiece ? std::optional(access.piece->rows) : access.rows;
     result.begin = base + offset->constant * bits / 8;
     result.terms = std::move(offset->terms);
     for (model::Term& term : result.terms)
       term.bytes = term.bytes * bits / 8;
-    if (access.rows) {
-      result.end = result.begin + access.rows->bytes;
-      result.rows = access.rows->count;
-      result.pitch = access.rows->pitch;
+    if (rows) {
+      result.end = result.begin + rows->bytes;
+      result.rows = rows->count;
+      result.pitch = rows->pitch;
     } else if (!ShapedType::isDynamic(access.bytes))
       result.end = result.begin + access.bytes;
     else if (!result.terms.empty())
       result.end = result.begin + size; // no offset reaches beyond
+  }
+
+  /// Adds to the offset of a tile where its piece begins, if that is known.
+  bool addSteps(const npu::Access::Piece& piece, Operation* op, IndexSum& offset) {
+    IndexSum begin = offset;
+    for (const auto& [value, elements] : piece.steps) {
+      std::optional<IndexSum> step = indices.offsetAt(op, value);
+      if (!step)
+        return false;
+      *step *= elements;
+      begin += *step;
+    }
+    begin.simplify();
+    offset = std::move(begin);
+    return true;
   }
 
   // --- what waits -------------------------------------------------------------------------------
