@@ -135,20 +135,16 @@ def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, i
 
 
 def wide_blocks(m: int, n: int, k: int, threads: int) -> dict[str, int]:
-    """The same in float32 for a second-level cache of 2 MB, which holds 256 rows of A while B
-    passes by: 2,048 columns for one thread, so that each row of A, in a page of its own, is brought
-    seldom. 512 columns of B stay there instead where A is small or for more threads, which share
-    what lies beyond. Of whole depth where that is short."""
+    """The same in float32 for a second-level cache of 2 MB, half of which 512 columns of B take
+    while few rows of A at a time pass by. Of whole depth where that is short."""
     if k <= 256:
         rows = min(m, 2048)
         return {} if m % rows or n % 1024 else {"rows": rows, "block_m": 64, "block_n": 1024}
-    rows, columns = min(m, 2048), 512 if m <= 1024 or threads > 1 else min(n, 2048)
-    while rows > 256 and (m // rows) * (n // columns) < threads:
+    rows = min(m, 2048)
+    while rows > 256 and (m // rows) * (n // 512) < threads:
         rows //= 2
-    if m % rows or n % columns or k % 512 or rows % 64 or columns % 32:
-        return {}
-    block_m = 256 if columns > 512 and rows % 256 == 0 else 64
-    return {"rows": rows, "block_m": block_m, "block_n": columns, "block_k": 512}
+    fits = m % rows == 0 and n % 512 == 0 and k % 512 == 0 and rows % 32 == 0
+    return {"rows": rows, "block_m": 32, "block_n": 512, "block_k": 512} if fits else {}
 
 
 def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:

@@ -48,6 +48,38 @@ def test_gemm(agree, random, numpy_dtypes, dtype, transpose_a, transpose_b):
     agree(gemm, [a, b, np.zeros((M, N), np.float32)], {2: (wide_a @ wide_b).astype(np.float32)})
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("rows", [5, 21])
+@pytest.mark.parametrize("columns", [256, 272, 288, 304, 528])
+def test_gemm_of_many_columns(agree, random, rows, columns, transposed):
+    """B goes into panels of two or three vectors, of which some are left; each brought twice."""
+    depth = 20
+    shape = (columns, depth) if transposed else (depth, columns)
+
+    @T.prim_func
+    def gemm(
+        A: T.Tensor((rows, 2 * depth), "float32"),
+        B: T.Tensor((2, *shape), "float32"),
+        C: T.Tensor((rows, columns), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((rows, depth), "float32")
+            b = T.alloc_shared(shape, "float32")
+            c = T.alloc_fragment((rows, columns), "float32")
+            T.clear(c)
+            for k in T.serial(2):
+                T.copy(A[0, k * depth], a)
+                T.copy(B[k, 0:, 0:], b)
+                T.gemm(a, b, c, transpose_B=transposed)
+            T.copy(c, C)
+
+    a = random.standard_normal((rows, 2 * depth)).astype(np.float32)
+    b = random.standard_normal((2, *shape)).astype(np.float32)
+    wide = b.transpose(0, 2, 1) if transposed else b
+    expected = a.astype(np.float64) @ np.concatenate(wide).astype(np.float64)
+    agree(gemm, [a, b, np.zeros((rows, columns), np.float32)], {2: expected.astype(np.float32)})
+
+
 @pytest.mark.parametrize("columns", [40, 48, 64])
 @pytest.mark.parametrize("left", ["int8", "uint8"])
 @pytest.mark.parametrize(("transpose_a", "transpose_b"), [(0, 0), (1, 1)])

@@ -277,6 +277,11 @@ func.func @parts(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
 // INTEL-COUNT-96: math.fma
 // INTEL-NOT: math.fma
 // INTEL: scf.yield
+// The last panel holds one vector; its rows lie as far apart.
+// INTEL: scf.for %[[K:.*]] = %{{.*}} to %c512{{.*}} step %c4
+// INTEL: %[[ROW:.*]] = arith.muli %[[K]], %c48
+// INTEL: vector<16xf32>
+// INTEL: scf.yield
 func.func @streamed() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {

@@ -145,9 +145,10 @@ int64_t gemmStraightVectors(const Machine& machine) {
 }
 
 int64_t gemmPanelVectors(const Machine& machine, int64_t vectors, int64_t group) {
-  const int64_t wide = gemmIsWide(machine, vectors) ? 3 : gemmVectors(machine);
+  const bool isWide = gemmIsWide(machine, vectors);
+  const int64_t wide = isWide ? 3 : gemmVectors(machine);
   const bool gains = machine.isX86 && (machine.vectorBits == 256 || machine.hasTwoWideMultipliers);
-  return gains && group == 1 && vectors % wide == 0 ? wide : 1;
+  return gains && group == 1 && (isWide || vectors % wide == 0) ? wide : 1;
 }
 
 int64_t gemmStepsAtOnce(const Machine& machine) {

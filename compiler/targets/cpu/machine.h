@@ -53,7 +53,7 @@ bool gemmMixesRows(const Machine& machine);
 /// How many vectors a row of b has at most that is read straight on as it lies.
 int64_t gemmStraightVectors(const Machine& machine);
 /// How many vectors of a row of b lie side by side in a panel of it, where a row has so many of them; `group` rows are
-/// interleaved.
+/// interleaved. If it doesn't divide them, the last panel holds only those that are left.
 int64_t gemmPanelVectors(const Machine& machine, int64_t vectors, int64_t group);
 /// How many steps of k the loop of a micro-kernel does in a turn, where they divide k.
 int64_t gemmStepsAtOnce(const Machine& machine);

@@ -14,7 +14,8 @@
 /// {cpu.packed = g}. g rows lie interleaved in 32 bits: 1; 2 of bfloat16 where the machine has
 /// vdpbf16ps; 4 of 8-bit integers where it has vpdpbusd. Element (k, n) of b is at
 /// (n / lanes) * K * lanes + (k / g) * lanes * g + (n mod lanes) * g + k mod g, where a panel is one vector wide: on AVX2
-/// it is as wide as a micro-kernel, if that divides N. vpdpbusd takes
+/// it is as wide as a micro-kernel, if that divides N, and where those have three vectors also if not: the last panel has
+/// those that are left, its rows as far apart. vpdpbusd takes
 /// unsigned bytes on one side: where both are signed, b is packed plus 128, and a note says where the gemm may sum up the
 /// rows of a, whose 128 fold is too much ({cpu.row_sums}).
 ///
@@ -417,13 +418,14 @@ private:
     else if (from.earlierB)
       builder.setInsertionPointAfter(from.earlierB);
     Type type = group == 1 ? element : b.type().getElementType();
-    BufferRegion stage = newStage({depth(), columns()}, type);
-    const int64_t width = panelColumns();
-    Value panels = viewAs(stage.buffer, {columns() / width, depth() / group, width}, laneType());
+    const int64_t width = panelColumns(), count = llvm::divideCeil(columns(), width);
+    BufferRegion stage = newStage({depth(), count * width}, type);
+    Value panels = viewAs(stage.buffer, {count, depth() / group, width}, laneType());
     if (op.getTransposeB())
       packColumns(b, panels);
     else
       packRows(b, panels);
+    stage.extents[1] = builder.getIndexAttr(columns());
     return stage;
   }
 
@@ -445,19 +447,28 @@ private:
     if (group > 1 && columns() % (lanes * group) == 0 && source.isReadableInVectors())
       return packWholeVectors(source, panels);
     const int64_t width = panelColumns();
-    forElements({depth() / group, columns() / width, width}, [&](ValueRange at) {
+    packElements(source, panels, 0, columns() / width, width);
+    if (columns() % width)
+      packElements(source, panels, columns() / width, 1, columns() % width);
+  }
+
+  /// `width` columns of each of `count` panels, from the panel `first` on.
+  void packElements(const MatrixSource& source, Value panels, int64_t first, int64_t count,
+                    int64_t width) {
+    forElements({depth() / group, count, width}, [&](ValueRange at) {
       IndexMath math(builder);
-      Value column = math.add(math.mul(at[1], math.constant(width)), at[2]);
-      Value first = math.mul(at[0], math.constant(group)), value;
+      Value panel = math.add(at[1], math.constant(first));
+      Value column = math.add(math.mul(panel, math.constant(panelColumns())), at[2]);
+      Value row = math.mul(at[0], math.constant(group)), value;
       if (group == 1)
-        value = convertElement(builder, source.load(builder, first, column),
+        value = convertElement(builder, source.load(builder, row, column),
                                source.region.type().getElementType(), element);
       else
         value = shiftedBytes(builder, joined([&](int64_t number) {
-                               return source.load(builder, math.add(first, math.constant(number)),
+                               return source.load(builder, math.add(row, math.constant(number)),
                                                   column);
                              }));
-      storeElement(builder, value, panels, {at[1], at[0], at[2]});
+      storeElement(builder, value, panels, {panel, at[0], at[2]});
     });
   }
 
@@ -605,21 +616,32 @@ private:
     if (group > 1)
       b = BufferRegion::whole(viewAs(b.buffer, {columns(), depth() / group}, laneType()));
     IndexMath math(builder);
-    const int64_t width = panelColumns();
-    auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(columns() / width),
-                                   math.constant(1));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
+    const int64_t whole = columns() / panelColumns();
+    auto loop =
+        scf::ForOp::create(builder, math.constant(0), math.constant(whole), math.constant(1));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      packPanel(b, panels, loop.getInductionVar(), panelColumns());
+    }
+    if (const int64_t left = columns() % panelColumns())
+      packPanel(b, panels, math.constant(whole), left);
+  }
+
+  /// `width` columns of b, which is [N, K], to a panel.
+  void packPanel(const BufferRegion& b, Value panels, Value number, int64_t width) {
+    IndexMath math(builder);
     const size_t rows = b.offsets.size() - 2;
-    Value first = math.mul(loop.getInductionVar(), math.constant(width));
+    Value first = math.mul(number, math.constant(panelColumns()));
     BufferRegion from = b, to = BufferRegion::whole(panels);
     from.offsets[rows] = math.add(math.value(b.offsets[rows]), first);
     from.extents[rows] = builder.getIndexAttr(width);
-    to.offsets[0] = loop.getInductionVar();
+    to.offsets[0] = number;
     to.extents[0] = builder.getIndexAttr(1);
+    to.extents[2] = builder.getIndexAttr(width);
     tile::CopyOp::create(builder, from, to).setTranspose(true);
     if (isShifted)
-      shiftPanel(loop.getInductionVar(), panels);
+      shiftPanel(number, panels);
   }
 
   /// A panel that was just packed, and is in the first-level cache.

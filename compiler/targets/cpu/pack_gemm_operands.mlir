@@ -563,9 +563,13 @@ func.func @widened(%F: !tile.buffer<16x16xf8E4M3FN, global> {tile.name = "F"},
 // CHECK: tile.copy {{.*}} {cpu.rows_ahead = 16 : i64}
 // CHECK-NOT: cpu.ahead
 // CHECK: tile.gemm {{.*}} {cpu.packed = 1 : i64}
+// On Intel's AVX-512 64 vectors are 21 panels of three, and one that holds a single vector.
 // INTEL-LABEL: func.func @streamed
-// INTEL: tile.view %{{.*}} to !tile.buffer<64x512x16xf32, shared>
+// INTEL: tile.view %{{.*}} to !tile.buffer<22x512x48xf32, shared>
+// INTEL: tile.parallel (%{{.*}}, %{{.*}}, %{{.*}}) in [512, 21, 48]
+// INTEL: tile.parallel (%{{.*}}, %{{.*}}, %{{.*}}) in [512, 1, 16]
 // INTEL: tile.copy {{.*}} {cpu.rows_ahead = 16 : i64}
+// INTEL: tile.gemm {{.*}}[0, 0] [512, 1024] : !tile.buffer<512x1056xf32, shared>
 func.func @streamed(%A: !tile.buffer<256x512xf16, global> {tile.name = "A"},
     %B: !tile.buffer<512x1024xf32, global> {tile.name = "B"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -603,6 +607,29 @@ func.func @four_vectors() attributes {tile.kernel} {
     %C = tile.alloc : !tile.buffer<24x64xf32, fragment>
     tile.gemm %A : !tile.buffer<24x16xf32, shared>, %B : !tile.buffer<16x64xf32, shared>
       into %C : !tile.buffer<24x64xf32, fragment> {clear_accum}
+  }
+  return
+}
+
+// -----
+
+// 17 vectors of a transposed b: five panels of three, and one of two, copied each.
+// CHECK-LABEL: func.func @columns_left
+// INTEL-LABEL: func.func @columns_left
+// INTEL: tile.view %{{.*}} to !tile.buffer<6x64x48xf32, shared>
+// INTEL: scf.for %[[PANEL:.*]] = %c0{{.*}} to %c5{{.*}} step
+// INTEL: tile.copy %{{.*}} [48, 64] : {{.*}} to %{{.*}}[%[[PANEL]], 0, 0] [1, 64, 48] : {{.*}} {transpose}
+// INTEL: tile.copy %{{.*}} [32, 64] : {{.*}} to %{{.*}} [1, 64, 32] : {{.*}} {transpose}
+// ZEN-LABEL: func.func @columns_left
+// ZEN: tile.view %{{.*}} to !tile.buffer<17x64x16xf32, shared>
+func.func @columns_left() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<64x64xf32, shared>
+    %B = tile.alloc : !tile.buffer<272x64xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x272xf32, fragment>
+    tile.gemm %A : !tile.buffer<64x64xf32, shared>, %B : !tile.buffer<272x64xf32, shared>
+      into %C : !tile.buffer<64x272xf32, fragment> {transpose_b}
   }
   return
 }
