@@ -7,6 +7,7 @@
 #include "compiler/targets/ascend/analysis/settle_branches.h"
 #include "compiler/targets/ascend/copy_bounds.h"
 #include "compiler/targets/ascend/describe_hazard.h"
+#include "compiler/targets/ascend/flag_numbers.h"
 #include "compiler/targets/ascend/global_boxes.h"
 #include "compiler/targets/ascend/index_terms.h"
 #include "compiler/targets/ascend/launch_kind.h"
@@ -57,8 +58,9 @@ bool isOfAgent(Pipe pipe, model::Agent agent) {
 
 class Translator {
 public:
-  Translator(func::FuncOp kernel, ModelOfKernel& model, OwnCrossFlags own)
-      : model(model), program(model.program), own(own) {
+  Translator(func::FuncOp kernel, ModelOfKernel& model, OwnCrossFlags own,
+             const std::set<Operation*>& notFollowed)
+      : model(model), program(model.program), own(own), notFollowed(notFollowed) {
     survey(kernel);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
@@ -599,61 +601,38 @@ private:
 
   void addFlag(Operation* op, SyncKind kind, Value event, Pipe from, Pipe to, Node* parent,
                model::Block& block, Scope scope) {
-    const std::optional<IndexSum> id = inTurn(indices.of(event));
-    const bool isFlagKnown = id && isKnown(*id);
-    const model::Term turn = isFlagKnown && !id->terms.empty() ? id->terms.front() : model::Term{};
+    constexpr int64_t lastEvent = 7;
+    const std::optional<FlagNumber> number =
+        notFollowed.contains(op) ? std::nullopt : flagNumber(indices.of(event), program, lastEvent);
     for (const model::Agent agent : agentsIn(scope)) {
       if (!model::hasEvent(agent, modelPipe(from), modelPipe(to)))
         continue;
       const Queue source{agent, modelPipe(from)}, target{agent, modelPipe(to)};
-      if (!isFlagKnown) {
-        model.unknownEvent = op;
+      const unsigned first = flagsBetween(source, target, lastEvent);
+      if (!number) {
+        model.unknownEvent = model.unknownEvent ? model.unknownEvent : op;
         for (unsigned event = 0; event <= lastEvent; ++event)
-          program.reserved.insert(flagsBetween(source, target) + event);
+          program.reserved.insert(first + event);
         continue;
       }
       Sync& sync = add(op, parent, block, NodeKind::Sync)->sync;
       sync.kind = kind;
       sync.queue = kind == SyncKind::Set ? source : target;
-      sync.flag = flagsBetween(source, target) + static_cast<unsigned>(id->constant);
-      takeTurns(sync, turn);
+      sync.flag = first + static_cast<unsigned>(number->least);
+      sync.turns = number->turns;
     }
-  }
-
-  /// The number of a flag: each iteration of a loop of known length takes the next one, as if they took
-  /// turns of that length.
-  std::optional<IndexSum> inTurn(std::optional<IndexSum> id) const {
-    if (!id || id->terms.size() != 1)
-      return id;
-    model::Term& term = id->terms.front();
-    if (term.modulus == 0 && term.bytes == 1 && term.loop < program.nodes.size())
-      term.modulus = std::max<int64_t>(program.nodes[term.loop].trips, 0);
-    return id;
-  }
-
-  /// Whether it goes round with one loop.
-  static bool isOfOneLoop(const model::Term& term) {
-    return term.modulus >= 1 && term.others.empty();
-  }
-
-  static void takeTurns(model::Sync& sync, const model::Term& turn) {
-    if (turn.modulus < 2)
-      return;
-    sync.slots = static_cast<unsigned>(turn.modulus);
-    sync.slotLoop = turn.loop;
-    sync.slotShift = turn.shift;
   }
 
   /// A flag between cores: one that the compiler has put in, or of the kernel's own.
   void addCrossFlag(Operation* op, SyncKind kind, Value number, model::Pipe pipe, Node* parent,
                     model::Block& block, Scope scope, bool isBetweenKinds = true) {
     const bool isOwn = !op->hasAttr(kWhyAttr);
-    const std::optional<IndexSum> id = inTurn(indices.of(number));
+    const std::optional<IndexSum> id = indices.of(number);
     if (isOwn && own != OwnCrossFlags::Shown)
       return reserveCross(id);
-    if (!id || id->constant < 0 || id->constant >= crossFlags || id->terms.size() > 1 ||
-        (!id->terms.empty() && (!isOfOneLoop(id->terms.front()) || id->terms.front().bytes != 1))) {
-      model.hasUnknownCrossFlag = true;
+    const std::optional<FlagNumber> known = flagNumber(id, program, crossFlags - 1);
+    if (!known || notFollowed.contains(op)) {
+      model.unknownCrossFlag = model.unknownCrossFlag ? model.unknownCrossFlag : op;
       return;
     }
     for (const model::Agent agent : agentsIn(scope)) {
@@ -662,9 +641,8 @@ private:
       sync.kind = kind;
       sync.queue = {agent, pipe};
       sync.flag =
-          crossFlagsTo(isToOther ? otherThan(agent) : agent) + static_cast<unsigned>(id->constant);
-      if (!id->terms.empty())
-        takeTurns(sync, id->terms.front());
+          crossFlagsTo(isToOther ? otherThan(agent) : agent) + static_cast<unsigned>(known->least);
+      sync.turns = known->turns;
     }
   }
 
@@ -694,21 +672,11 @@ private:
     return at->second;
   }
 
-  static constexpr int64_t lastEvent = 7;
-
-  /// Whether an event is a number, or some that take turns.
-  static bool isKnown(const IndexSum& id) {
-    if (id.constant < 0 || id.constant > lastEvent || id.terms.size() > 1)
-      return false;
-    return id.terms.empty() || (isOfOneLoop(id.terms.front()) && id.terms.front().bytes == 1 &&
-                                id.constant + id.terms.front().modulus <= lastEvent + 1);
-  }
-
   /// The first of all events between two queues.
-  unsigned flagsBetween(Queue from, Queue to) {
+  unsigned flagsBetween(Queue from, Queue to, unsigned last) {
     auto [at, isNew] =
         events.try_emplace({from.index(), to.index()}, static_cast<unsigned>(program.flags.size()));
-    for (unsigned id = 0; isNew && id <= lastEvent; ++id)
+    for (unsigned id = 0; isNew && id <= last; ++id)
       program.addFlag(from, to, id);
     return at->second;
   }
@@ -716,7 +684,8 @@ private:
   ModelOfKernel& model;
   model::Program& program;
   OwnCrossFlags own;
-  bool isMixed = false; ///< both kinds of core run, also one that only waits
+  const std::set<Operation*>& notFollowed; ///< flags whose numbers count as unknown
+  bool isMixed = false;                    ///< both kinds of core run, also one that only waits
   IndexTerms indices;
   std::map<unsigned, std::pair<IndexSum, int64_t>>
       lengths; ///< by loop: from its first number to its end, and the step
@@ -729,12 +698,30 @@ private:
   std::map<model::Agent, unsigned> firstCrossFlags;
 };
 
+/// Flags of events whose turns are too many for the phases of their loops.
+std::set<Operation*> eventsWithoutPhases(const model::Program& program) {
+  std::set<Operation*> found;
+  const std::vector<int64_t> known = model::periods(program);
+  for (const Node& node : program.nodes)
+    if (node.kind == NodeKind::Sync && !model::isKnownByPeriods(node.sync, known))
+      found.insert(operationOf(&node));
+  return found;
+}
+
 } // namespace
 
 std::unique_ptr<ModelOfKernel> buildProgram(func::FuncOp kernel, OwnCrossFlags own) {
-  auto model = std::make_unique<ModelOfKernel>();
-  const Translator translator(kernel, *model, own);
-  return model;
+  std::set<Operation*> notFollowed;
+  while (true) {
+    auto model = std::make_unique<ModelOfKernel>();
+    const Translator translator(kernel, *model, own, notFollowed);
+    // Flags between cores are followed in turns that are written out.
+    const size_t before = notFollowed.size();
+    if (own != OwnCrossFlags::Shown)
+      notFollowed.merge(eventsWithoutPhases(model->program));
+    if (notFollowed.size() == before)
+      return model;
+  }
 }
 
 } // namespace tilewright::ascend

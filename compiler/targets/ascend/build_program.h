@@ -12,11 +12,11 @@ namespace tilewright::ascend {
 struct ModelOfKernel {
   model::Program program;
   bool hasCube = false, hasVector = false;
-  /// The user's own flags between cores, or meetings of each kind of core in its own text, and a flag
-  /// whose number isn't known.
+  /// The user's own flags between cores, or meetings of each kind of core in its own text.
   bool hasOwnCrossFlags = false;
-  bool hasUnknownCrossFlag = false;
-  /// What ends the proof: a `break`, and a flag of the kernel's own whose number isn't known. What
+  /// Such a flag whose number isn't known.
+  mlir::Operation* unknownCrossFlag = nullptr;
+  /// What ends the proof: a `break`, and the first flag of the kernel's own whose number isn't known. What
   /// such a flag orders isn't known either. Null if there is none.
   mlir::Operation* exit = nullptr;
   mlir::Operation* unknownEvent = nullptr;

@@ -10,6 +10,7 @@
 /// It stands behind all that makes or takes waits. After InsertFlags it must find nothing; in a
 /// kernel with flags by hand a hazard is a warning, because the vendor's compiler adds some
 /// orderings by itself, and a flag that doesn't match is an error, because the chip would hang.
+#include "compiler/ir/memory_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/insert_flags.h"
@@ -79,6 +80,31 @@ const char* text(FaultKind kind) {
   return "";
 }
 
+/// The names of the kernel's arguments, variables and loops that a number is made of.
+void addNames(Value number, SmallVectorImpl<std::string>& names) {
+  Operation* op = number.getDefiningOp();
+  std::string name = quotedBuffer(number);
+  if (auto load = dyn_cast_or_null<tile::LoadOp>(op))
+    name = quotedBuffer(load.getBuffer());
+  else if (auto argument = dyn_cast<BlockArgument>(number))
+    if (auto word = argument.getOwner()->getParentOp()->getAttrOfType<StringAttr>(tile::kNameAttr))
+      name = "'" + word.str() + "'";
+  if (!name.empty() && !llvm::is_contained(names, name))
+    names.push_back(name);
+  if (op && name.empty())
+    for (Value operand : op->getOperands())
+      addNames(operand, names);
+}
+
+/// Of a flag whose number isn't known: that this is so of the kernel.
+std::string withoutNumber(Operation* flag) {
+  SmallVector<std::string> names;
+  for (Value operand : flag->getOperands())
+    addNames(operand, names);
+  const std::string made = names.empty() ? "" : ", made of " + llvm::join(names, " and ") + ",";
+  return "the number of this flag" + made + " is known only when the kernel runs: ";
+}
+
 /// Of two instructions of a vector core: whether the vendor's compiler puts in what orders them, unless it is told not to
 /// (`--cce-auto-sync`).
 bool isOrderedByVendor(const Hazard& hazard) {
@@ -105,6 +131,10 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (getOperation().getOps<tile::LaunchOp>().empty())
       return; // not a kernel
     std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
+    if (model->unknownEvent)
+      model->unknownEvent->emitRemark()
+          << withoutNumber(model->unknownEvent)
+          << "none of its flags is checked while it is compiled, but the host checks them";
     if (model->exit || model->unknownEvent)
       return;
     told.clear();
@@ -189,8 +219,13 @@ struct CheckHazards : KernelPass<CheckHazards> {
   bool checkBetweenCores() {
     constexpr size_t most = 1500; // of statements and flags that are written out
     const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation(), OwnCrossFlags::Shown);
-    if (model->hasUnknownCrossFlag)
+    if (model->unknownCrossFlag) {
+      model->unknownCrossFlag->emitRemark()
+          << withoutNumber(model->unknownCrossFlag)
+          << "what the flags between its cores order isn't checked while it is compiled, but the "
+             "host checks it";
       return false;
+    }
     const std::optional<model::Interleaved> order = interleave(model->program, most);
     if (!order)
       return false;

@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/event_numbers.h"
 
 #include "compiler/ir/index_ranges.h"
+#include "compiler/targets/ascend/turn_tables.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
@@ -13,11 +14,15 @@ using namespace mlir;
 static constexpr int64_t kEvents = 6;
 
 EventNumbers::EventNumbers(func::FuncOp kernel) {
+  TurnTables tables;
   kernel.walk([&](SetFlagOp set) {
     uint8_t& events = used[size_t(set.getFrom())][size_t(set.getTo())];
+    std::optional<TurnTable> table = tables.of(set.getEvent());
+    table = table ? withoutDrift(*std::move(table)) : std::nullopt;
     const IndexRange range = rangeAt(set, set.getEvent());
     for (int64_t event = 0; event < kEvents; ++event)
-      if (event >= range.low && event <= range.high)
+      if (table ? llvm::is_contained(table->values, event)
+                : event >= range.low && event <= range.high)
         events |= uint8_t(1 << event);
   });
 }

@@ -70,13 +70,14 @@ IndexSum& IndexSum::operator*=(int64_t factor) {
 }
 
 void IndexSum::simplify() {
-  std::map<std::tuple<unsigned, int64_t, int64_t, std::vector<unsigned>>, int64_t> factors;
+  using Key = std::tuple<unsigned, int64_t, int64_t, std::vector<unsigned>, std::vector<int64_t>>;
+  std::map<Key, int64_t> factors;
   for (const model::Term& term : terms)
-    factors[{term.loop, term.modulus, term.shift, term.others}] += term.bytes;
+    factors[{term.loop, term.modulus, term.shift, term.others, term.table}] += term.bytes;
   terms.clear();
   for (const auto& [key, factor] : factors)
-    if (const auto& [loop, modulus, shift, others] = key; factor != 0)
-      terms.push_back({loop, factor, modulus, shift, others});
+    if (const auto& [loop, modulus, shift, others, table] = key; factor != 0)
+      terms.push_back({loop, factor, modulus, shift, others, table});
 }
 
 bool IndexSum::isZero() const {
@@ -189,6 +190,8 @@ std::optional<IndexSum> IndexTerms::of(Value value) {
     return sum;
   if (std::optional<IndexSum> sum = unchanging(value))
     return sum;
+  if (std::optional<IndexSum> sum = inTurns(value))
+    return sum;
   return isOffset ? between(value) : std::nullopt;
 }
 
@@ -243,22 +246,23 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
     return *sum *= isShift ? int64_t{1} << *constantAt(factor) : *constantAt(factor);
   }
   if (isa<arith::RemSIOp, arith::RemUIOp>(op) && constantAt(1))
-    return modulo(op->getOperand(0), *constantAt(1));
+    return modulo(op->getOperand(0), *constantAt(1), /*isRoundedDown=*/false);
   if (isa<arith::AndIOp>(op) && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1))
-    return modulo(op->getOperand(0), *constantAt(1) + 1);
+    return modulo(op->getOperand(0), *constantAt(1) + 1, /*isRoundedDown=*/true);
   if (auto select = dyn_cast<arith::SelectOp>(op))
     if (arith::RemSIOp rest = flooredRemainder(select); rest && getConstantIntValue(rest.getRhs()))
-      return modulo(rest.getLhs(), *getConstantIntValue(rest.getRhs()));
+      return modulo(rest.getLhs(), *getConstantIntValue(rest.getRhs()), /*isRoundedDown=*/true);
   return std::nullopt;
 }
 
-/// Of a sum of loops' numbers, each a few times, plus a constant that isn't negative. What all of them and the modulus
-/// are multiples of comes out: (16 i + 16) % 64 is 16 times (i + 1) % 4.
-std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus) {
+/// Of a sum of loops' numbers, each a few times, plus a constant that isn't negative, if the rest of a negative number
+/// were one, too. What all of them and the modulus are multiples of comes out: (16 i + 16) % 64 is 16 times (i + 1) % 4.
+std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus, bool isRoundedDown) {
   constexpr int64_t mostTimes = 8;
-  const std::optional<IndexSum> sum = of(value);
-  if (!sum || modulus < 1 || sum->constant < 0)
+  std::optional<IndexSum> sum = of(value);
+  if (!sum || modulus < 1 || (sum->constant < 0 && !isRoundedDown))
     return std::nullopt;
+  sum->constant = (sum->constant % modulus + modulus) % modulus;
   std::map<unsigned, int64_t> factors;
   int64_t unit = modulus;
   for (const model::Term& term : sum->terms) {
@@ -279,6 +283,30 @@ std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus) {
   if (loops.empty())
     return IndexSum{rest + unit * shift, {}};
   return IndexSum{rest, {{loops[0], unit, turns, shift, {loops.begin() + 1, loops.end()}}}};
+}
+
+/// As a table of a few turns.
+std::optional<IndexSum> IndexTerms::inTurns(Value value) {
+  std::optional<TurnTable> table = tables.of(value);
+  table = table ? withoutDrift(*std::move(table)) : std::nullopt;
+  if (!table)
+    return std::nullopt;
+  std::vector<unsigned> nodes;
+  for (Operation* loop : table->loops) {
+    const Value induction = cast<tile::ForOp>(loop).getInductionVar();
+    const auto found = loops.find(induction);
+    if (found == loops.end())
+      return std::nullopt;
+    nodes.push_back(found->second.node);
+  }
+  if (nodes.empty())
+    return IndexSum{table->values.front(), {}};
+  llvm::sort(nodes);
+  model::Term term{nodes.front(), 1, table->period(), 0, {nodes.begin() + 1, nodes.end()}};
+  for (int64_t turn = 0; turn < table->period(); ++turn)
+    if (table->at(turn) != turn)
+      term.table = table->values;
+  return IndexSum{0, {std::move(term)}};
 }
 
 std::optional<IndexSum> IndexTerms::unchanging(Value value) {

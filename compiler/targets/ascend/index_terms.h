@@ -5,6 +5,7 @@
 
 #include "compiler/ir/index_ranges.h"
 #include "compiler/targets/ascend/analysis/program.h"
+#include "compiler/targets/ascend/turn_tables.h"
 
 #include <mlir/IR/Value.h>
 
@@ -84,12 +85,14 @@ private:
   bool fitsInBranch(mlir::Operation* op);
   IndexRange rangeInBranch(mlir::Value value);
   std::optional<IndexSum> compute(mlir::Value value);
-  std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus);
+  std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus, bool isRoundedDown);
+  std::optional<IndexSum> inTurns(mlir::Value value);
   std::optional<IndexSum> unchanging(mlir::Value value);
   std::optional<IndexSum> between(mlir::Value value);
   unsigned numberOf(mlir::Value value);
 
   IndexRanges ranges, rangesNotEmpty{/*leastDim=*/1};
+  TurnTables tables;
   llvm::DenseMap<mlir::Value, Loop> loops;
   llvm::DenseMap<mlir::Value, unsigned> symbols;
   std::vector<IndexRange> symbolRanges;         ///< by number

@@ -139,15 +139,16 @@ private:
       return arith::ConstantIndexOp::create(builder, place, number);
     };
     const int64_t first = model.program.flags[sync.flag].id;
-    if (sync.slots <= 1)
+    if (sync.turns.empty())
       return constant(first);
-    auto loop = cast<tile::ForOp>(operationOf(&model.program.nodes[sync.slotLoop]));
+    const model::Term& term = sync.turns.front(); // of what was inserted, one of one loop
+    auto loop = cast<tile::ForOp>(operationOf(&model.program.nodes[term.loop]));
     Value turn = loop.getInductionVar();
     if (getConstantIntValue(loop.getLower()) != 0)
       turn = arith::SubIOp::create(builder, place, turn, loop.getLower());
     if (getConstantIntValue(loop.getStep()) != 1)
       turn = arith::DivSIOp::create(builder, place, turn, loop.getStep());
-    turn = arith::RemSIOp::create(builder, place, turn, constant(sync.slots));
+    turn = arith::RemSIOp::create(builder, place, turn, constant(term.modulus));
     return first == 0 ? turn : arith::AddIOp::create(builder, place, turn, constant(first));
   }
 

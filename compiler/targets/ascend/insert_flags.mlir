@@ -157,6 +157,7 @@ func.func @unknown_event(%A: !tile.buffer<64xf32, global>, %n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
     npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    // expected-remark@+1 {{the number of this flag is known only when the kernel runs: none of its flags is checked while it is compiled}}
     ascend.set_flag mte2 to v, %n
     ascend.wait_flag mte2 to v, %n
     npu.unary abs %x[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)

@@ -225,7 +225,7 @@ private:
     IndexSum result{sum->constant, {}};
     for (const model::Term& term : sum->terms) {
       if (term.loop < loops) {
-        result.constant += term.modulus ? term.bytes * (term.shift % term.modulus) : 0;
+        result.constant += term.modulus ? term.bytes * term.ofRest(term.shift % term.modulus) : 0;
         continue;
       }
       const Value value = valueOf(term.loop);

@@ -311,7 +311,7 @@ std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& in
   };
   if (!add(term.loop) || !std::ranges::all_of(term.others, add))
     return std::nullopt;
-  return number % term.modulus;
+  return term.ofRest(number % term.modulus);
 }
 
 bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,
@@ -337,7 +337,8 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
       if (const std::optional<int64_t> number = remainder(term, instance)) {
         offsets.distance += bytes * *number;
       } else if (term.modulus > 1) {
-        offsets.unknowns.push_back({bytes, 0, term.modulus - 1});
+        const auto [least, most] = term.rests();
+        offsets.unknowns.push_back({bytes, least, most});
       } else {
         (isLater ? stepsOf(term.loop).ofB : stepsOf(term.loop).ofA) += term.bytes;
       }

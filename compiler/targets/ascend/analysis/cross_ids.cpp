@@ -32,7 +32,7 @@ public:
       noteUser(flag);
     for (const Node& node : program.nodes)
       if (node.kind == NodeKind::Sync && node.sync.flag != kNone)
-        for (unsigned slot = 0; slot < node.sync.slots; ++slot)
+        for (unsigned slot = 0; slot < node.sync.slots(); ++slot)
           noteUser(node.sync.flag + slot);
   }
 

@@ -40,7 +40,8 @@ TEST(InsertFlags, TilesInTurnBetweenCores) {
     options.betweenAgents = true;
     options.endCross = ids;
     const std::string text = hand.insert(options);
-    EXPECT_EQ(text.find("+ set cube.FIX to vector.S 2 + 0 % 2") != std::string::npos, ids == 4)
+    EXPECT_EQ(text.find("+ set cube.FIX to vector.S 2 + 1 * loop0 % 2") != std::string::npos,
+              ids == 4)
         << text;
     const Verdict verdict = check(hand.program, Conflicts(hand.program));
     EXPECT_TRUE(verdict.unheld.empty() && verdict.hazards.empty()) << text;
@@ -68,7 +69,8 @@ TEST(InsertFlags, IdsBetweenCoresRunShortInALoop) {
     const std::string text = hand.insert(options);
     if (ids == 5) {
       EXPECT_NE(text.find("+ set vector.S to cube.S 1\n"), std::string::npos) << text;
-      EXPECT_NE(text.find("+ set vector.MTE3 to cube.S 2 + 0 % 3\n"), std::string::npos) << text;
+      EXPECT_NE(text.find("+ set vector.MTE3 to cube.S 2 + 1 * loop0 % 3\n"), std::string::npos)
+          << text;
     }
     EXPECT_TRUE(check(hand.program, Conflicts(hand.program)).unheld.empty()) << text;
     EXPECT_FALSE(anyRun(hand.program, kNone, kRuns, [](const Replay& run) {

@@ -32,7 +32,7 @@ public:
     }
     for (const Node& node : program.nodes)
       if (node.kind == NodeKind::Sync && node.sync.flag != kNone)
-        for (unsigned slot = 0; slot < node.sync.slots; ++slot)
+        for (unsigned slot = 0; slot < node.sync.slots(); ++slot)
           users.insert(node.sync.flag + slot);
     std::sort(waiting.begin(), waiting.end(), [](const Waiting& a, const Waiting& b) {
       return std::pair(a.life.first, a.insertion) < std::pair(b.life.first, b.insertion);

@@ -36,7 +36,7 @@ private:
       ++position;
       if (sync.insertion == kNone || sync.flag == kNone)
         continue;
-      for (unsigned slot = 0; slot < sync.slots; ++slot) {
+      for (unsigned slot = 0; slot < sync.slots(); ++slot) {
         Life& life = lives[sync.flag + slot];
         life.first = std::min(life.first, position);
         life.last = std::max(life.last, position);

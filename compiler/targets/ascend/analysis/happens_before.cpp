@@ -63,7 +63,7 @@ public:
 private:
   void noteInserted(const Sync& sync) {
     if (sync.insertion != kNone && sync.flag != kNone)
-      for (unsigned slot = 0; slot < sync.slots; ++slot)
+      for (unsigned slot = 0; slot < sync.slots(); ++slot)
         inserted[sync.flag + slot] = true;
   }
 
@@ -296,10 +296,13 @@ private:
   }
 
   unsigned flagOf(const Sync& sync) const {
-    if (sync.slots <= 1)
-      return sync.flag;
-    const int64_t turn = phases[sync.slotLoop] + sync.slotShift;
-    return sync.flag + static_cast<unsigned>(turn % sync.slots);
+    int64_t number = sync.flag;
+    for (const Term& term : sync.turns) {
+      int64_t turn = term.shift;
+      term.forEachLoop([&](unsigned loop) { turn += phases[loop]; });
+      number += term.ofRest(turn % term.modulus);
+    }
+    return static_cast<unsigned>(number);
   }
 
   void drain(Agent agent, State& state) {

@@ -86,10 +86,8 @@ void place(const Insertion& insertion) {
     }
   }
   set.flag = wait.flag = insertion.firstFlag;
-  if (insertion.slots > 1) {
-    set.slots = wait.slots = insertion.slots;
-    set.slotLoop = wait.slotLoop = insertion.slotLoop->id;
-  }
+  if (insertion.slots > 1)
+    set.turns = wait.turns = {Term{insertion.slotLoop->id, 1, insertion.slots}};
   if (insertion.setAt) {
     insertion.setAt->after.push_back(set);
     putWait(insertion.waitAt->before, wait);

@@ -99,53 +99,45 @@ std::vector<const Node*> loopsAround(const Node* node) {
 }
 
 std::vector<int64_t> periods(const Program& program) {
-  constexpr int64_t longest = 12;
+  constexpr int64_t longest = 12, longestTable = 4;
   std::vector<int64_t> period(program.nodes.size(), 1);
   const auto note = [&](unsigned loop, int64_t modulus) {
     if (loop < period.size() && modulus > 1 && std::lcm(period[loop], modulus) <= longest)
       period[loop] = std::lcm(period[loop], modulus);
   };
-  for (const Node& node : program.nodes) {
+  // Which flag it is must be known; bytes may be any.
+  for (const Node& node : program.nodes)
+    for (const Term& term : node.sync.turns)
+      term.forEachLoop([&](unsigned loop) { note(loop, term.modulus); });
+  for (const Node& node : program.nodes)
     for (const Access& access : node.accesses) {
       for (const Term& term : access.terms) {
-        if (!term.others.empty())
+        if (!term.others.empty() || (!term.table.empty() && term.modulus > longestTable))
           continue; // the phases of several loops at once are too many
         note(term.loop, term.modulus);
         note(term.loop, term.shift); // what goes so far ahead takes so many flags in turn
       }
       for (const Range& dim : access.otherDims)
         for (const Term& term : dim.terms)
-          if (term.others.empty())
+          if (term.others.empty() && (term.table.empty() || term.modulus <= longestTable))
             note(term.loop, term.modulus);
     }
-    if (node.kind == NodeKind::Sync)
-      note(node.sync.slotLoop, node.sync.slots);
-  }
   return period;
+}
+
+bool isKnownByPeriods(const Sync& sync, const std::vector<int64_t>& periods) {
+  bool isKnown = true;
+  for (const Term& term : sync.turns)
+    term.forEachLoop(
+        [&](unsigned loop) { isKnown = isKnown && periods[loop] % term.modulus == 0; });
+  return isKnown;
 }
 
 namespace {
 
-std::string text(const Program& program, const Sync& sync) {
-  if (sync.kind == SyncKind::SyncAll)
-    return "sync_all";
-  if (sync.kind == SyncKind::BarrierAll || sync.kind == SyncKind::Meeting)
-    return (sync.kind == SyncKind::Meeting ? "meeting " : "barrier_all ") + nameOf(sync.queue);
-  if (sync.kind == SyncKind::Barrier)
-    return "barrier " + nameOf(sync.queue);
-  const Flag& flag = program.flags[sync.flag];
-  std::string result = (sync.kind == SyncKind::Set ? "set " : "wait ") + nameOf(flag.from) +
-                       " to " + nameOf(flag.to) + " " + std::to_string(flag.id);
-  if (sync.slots > 1)
-    result += " + " + std::to_string(sync.slotLoop) + " % " + std::to_string(sync.slots);
-  return result;
-}
-
-std::string text(const Range& range) {
-  std::string result = "[" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ")";
-  if (range.rows > 1)
-    result += " * " + std::to_string(range.rows) + " by " + std::to_string(range.pitch);
-  for (const Term& term : range.terms) {
+std::string text(const std::vector<Term>& terms) {
+  std::string result;
+  for (const Term& term : terms) {
     std::string loop = "loop" + std::to_string(term.loop);
     for (const unsigned other : term.others)
       loop += " + loop" + std::to_string(other);
@@ -157,8 +149,30 @@ std::string text(const Range& range) {
     else
       result +=
           "(" + loop + " + " + std::to_string(term.shift) + ") % " + std::to_string(term.modulus);
+    for (const int64_t number : term.table)
+      result += " " + std::to_string(number);
   }
   return result;
+}
+
+std::string text(const Program& program, const Sync& sync) {
+  if (sync.kind == SyncKind::SyncAll)
+    return "sync_all";
+  if (sync.kind == SyncKind::BarrierAll || sync.kind == SyncKind::Meeting)
+    return (sync.kind == SyncKind::Meeting ? "meeting " : "barrier_all ") + nameOf(sync.queue);
+  if (sync.kind == SyncKind::Barrier)
+    return "barrier " + nameOf(sync.queue);
+  const Flag& flag = program.flags[sync.flag];
+  std::string result = (sync.kind == SyncKind::Set ? "set " : "wait ") + nameOf(flag.from) +
+                       " to " + nameOf(flag.to) + " " + std::to_string(flag.id);
+  return result + text(sync.turns);
+}
+
+std::string text(const Range& range) {
+  std::string result = "[" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ")";
+  if (range.rows > 1)
+    result += " * " + std::to_string(range.rows) + " by " + std::to_string(range.pitch);
+  return result + text(range.terms);
 }
 
 std::string text(const Access& access) {

@@ -44,6 +44,14 @@ std::string nameOf(Queue queue);
 /// True if arch 2201 has the event between two pipes of one agent.
 bool hasEvent(Agent agent, Pipe from, Pipe to);
 
+/// All that a number can be. From kEndless on, no end is known.
+struct Span {
+  int64_t low = 0, high = 0;
+
+  void add(int64_t factor, const Span& other);
+};
+constexpr int64_t kEndless = int64_t{1} << 40;
+
 /// Adds to an offset: `bytes` times the number of the iteration of `loop` (from 0), or times that
 /// number plus `shift`, modulo `modulus`. A `loop` that is no node's number is a value that never
 /// changes.
@@ -54,6 +62,24 @@ struct Term {
   int64_t shift = 0;
   /// With a modulus: loops whose numbers are added to that of `loop`.
   std::vector<unsigned> others = {};
+  /// With a modulus: what counts in place of each remainder; empty: the remainder.
+  std::vector<int64_t> table = {};
+
+  /// With a modulus, of which `rest` is a remainder.
+  int64_t ofRest(int64_t rest) const {
+    return table.empty() ? rest : table[static_cast<size_t>(rest)];
+  }
+  /// With a modulus: the least and the greatest of these.
+  Span rests() const {
+    if (table.empty())
+      return {0, modulus - 1};
+    const auto [least, most] = std::ranges::minmax(table);
+    return {least, most};
+  }
+  template <typename Visit> void forEachLoop(Visit visit) const {
+    visit(loop);
+    std::ranges::for_each(others, visit);
+  }
 };
 
 /// Numbers of a line that a statement may touch: `rows` runs of `end - begin`, `pitch` apart.
@@ -124,26 +150,24 @@ struct Sync {
   /// On which it is queued: a set on the flag's `from` (of a cross-core flag, on any pipe of that
   /// agent), a wait on its `to`. For BarrierAll and Meeting only the agent counts.
   Queue queue;
-  /// Set and Wait: index in Program::flags; with `slots` > 1, of the flag that is used in the first
-  /// iteration of `slotLoop`; the next ones follow in turn.
+  /// Set and Wait: index in Program::flags, of the first one where turns of loops choose.
   unsigned flag = kNone;
-  unsigned slots = 1;
-  unsigned slotLoop = kNone;
-  int64_t slotShift = 0;      ///< added to the number of the iteration
+  /// What turns add to that: each is a remainder, or what a table has for it, from 0 on, times 1.
+  std::vector<Term> turns = {};
   unsigned insertion = kNone; ///< what the compiler inserted: its number
   /// Of what it inserted before this program was made: its number then.
   unsigned owner = kNone;
+
+  /// How many flags, from `flag` on, it may be about.
+  unsigned slots() const {
+    int64_t most = 0;
+    for (const Term& term : turns)
+      most += term.rests().high;
+    return static_cast<unsigned>(most + 1);
+  }
 };
 
 enum class Comparison : uint8_t { Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual };
-
-/// All that a number can be. From kEndless on, no end is known.
-struct Span {
-  int64_t low = 0, high = 0;
-
-  void add(int64_t factor, const Span& other);
-};
-constexpr int64_t kEndless = int64_t{1} << 40;
 
 /// How a number compares with 0 that lies between `constant` plus the terms and `spread` above that.
 struct Condition {
@@ -238,8 +262,10 @@ bool meetInOwnBuffer(const Node& earlier, const Node& later);
 /// The loops around a node, the outermost first.
 std::vector<const Node*> loopsAround(const Node* node);
 /// The common multiple of what each loop's number is taken modulo: by node number, 1 for all others;
-/// more than 8 counts as 1.
+/// of what would come to more than 12 the numbers of flags count, then what stands first.
 std::vector<int64_t> periods(const Program& program);
+/// Whether the periods tell which flag a sync is about, in each turn.
+bool isKnownByPeriods(const Sync& sync, const std::vector<int64_t>& periods);
 /// For debugging and tests.
 std::string print(const Program& program);
 

@@ -98,10 +98,8 @@ private:
     bool all = true;
     for (const Condition& condition : node.conditions) {
       int64_t number = condition.constant + choose(node) % (condition.spread + 1);
-      for (const Term& term : condition.terms) {
-        const int64_t i = iteration[term.loop];
-        number += term.bytes * (term.modulus ? (i + term.shift) % term.modulus : i);
-      }
+      for (const Term& term : condition.terms)
+        number += term.bytes * numberOf(term);
       for (const Term& term : condition.values)
         number += term.bytes * values.at(term.loop);
       for (const Term& term : condition.left)
@@ -131,21 +129,27 @@ private:
     event.node = node;
     event.sync = &sync;
     event.flag = sync.flag;
-    if (sync.slots > 1)
-      event.flag += static_cast<unsigned>((iteration[sync.slotLoop] + sync.slotShift) % sync.slots);
+    for (const Term& term : sync.turns)
+      event.flag += static_cast<unsigned>(numberOf(term));
     events.push_back(event);
+  }
+  /// What is taken `bytes` times.
+  int64_t numberOf(const Term& term) {
+    int64_t i = iteration[term.loop];
+    for (const unsigned other : term.others)
+      i += iteration[other];
+    if (term.modulus == 0)
+      return i;
+    const int64_t rest = (i + term.shift) % term.modulus;
+    return term.table.empty() ? rest : term.table.at(static_cast<size_t>(rest));
   }
   Event statement(const Node* node) {
     Event event;
     event.node = node;
     for (const Access& access : node->accesses) {
       int64_t offset = access.begin;
-      for (const Term& term : access.terms) {
-        int64_t i = iteration[term.loop];
-        for (const unsigned other : term.others)
-          i += iteration[other];
-        offset += term.bytes * (term.modulus ? (i + term.shift) % term.modulus : i);
-      }
+      for (const Term& term : access.terms)
+        offset += term.bytes * numberOf(term);
       Bytes bytes{&access, {}};
       for (int64_t row = 0; row < access.rows; ++row)
         bytes.runs.emplace_back(offset + row * access.pitch,

@@ -20,7 +20,7 @@ void separateFlags(Program& program) {
     if (isOwned(node)) {
       Range& range = rangeOf(node.sync);
       range.first = std::min(range.first, node.sync.flag);
-      range.last = std::max(range.last, node.sync.flag + node.sync.slots - 1);
+      range.last = std::max(range.last, node.sync.flag + node.sync.slots() - 1);
     }
   for (auto& [key, range] : ranges) {
     range.made = static_cast<unsigned>(program.flags.size());

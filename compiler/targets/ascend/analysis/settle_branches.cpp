@@ -15,6 +15,7 @@ struct Unit {
   unsigned number = 0;
   int64_t modulus = 0, shift = 0;
   std::vector<unsigned> others = {};
+  std::vector<int64_t> table = {};
   auto operator<=>(const Unit&) const = default;
 };
 
@@ -50,7 +51,7 @@ std::optional<Sum> sumOf(const Condition& condition) {
     sum.add(1, {0, {{std::move(unit), count}}});
   };
   for (const Term& term : condition.terms)
-    add({Unit::Before, term.loop, term.modulus, term.shift, term.others}, term.bytes);
+    add({Unit::Before, term.loop, term.modulus, term.shift, term.others, term.table}, term.bytes);
   for (const Term& term : condition.left)
     add({Unit::Behind, term.loop}, term.bytes);
   for (const Term& term : condition.values)

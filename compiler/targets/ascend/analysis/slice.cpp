@@ -139,12 +139,12 @@ bool Slice::leads(const Program& program, const Sync& sync) const {
 void Slice::keepFlags(const Program& program) {
   std::vector<bool> between(flags.size()), leading(flags.size());
   const auto mark = [&](std::vector<bool>& marks, const Sync& sync) {
-    for (unsigned slot = 0; slot < sync.slots; ++slot)
+    for (unsigned slot = 0; slot < sync.slots(); ++slot)
       marks[sync.flag + slot] = true;
   };
   const auto isAny = [&](const std::vector<bool>& marks, const Sync& sync) {
     bool any = false;
-    for (unsigned slot = 0; slot < sync.slots; ++slot)
+    for (unsigned slot = 0; slot < sync.slots(); ++slot)
       any = any || marks[sync.flag + slot];
     return any;
   };

@@ -73,10 +73,11 @@ std::optional<bool> Turns::isTrue(const Condition& condition) const {
     }
     const bool isOne = turn.least == turn.most, isPhase = turn.period % term.modulus == 0;
     if (term.others.empty() && (isOne || isPhase)) {
-      const int64_t rest = ((isOne ? turn.least : turn.phase) + term.shift) % term.modulus;
+      const int64_t rest =
+          term.ofRest(((isOne ? turn.least : turn.phase) + term.shift) % term.modulus);
       sum.add(term.bytes, {rest, rest});
     } else {
-      sum.add(term.bytes, {0, term.modulus - 1});
+      sum.add(term.bytes, term.rests());
     }
   }
   for (const Term& term : condition.left)

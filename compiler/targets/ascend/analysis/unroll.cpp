@@ -158,8 +158,9 @@ private:
       const CopiedTurn turn = turns[term.loop];
       Span number{turn.first, turn.trips < 0 ? kEndless : turn.first + turn.trips - 1};
       if (Term settled = term; term.modulus) {
-        const bool isKnown = settle(settled);
-        number = isKnown ? Span{settled.shift, settled.shift} : Span{0, term.modulus - 1};
+        number = term.rests();
+        if (settle(settled))
+          number = {settled.ofRest(settled.shift), settled.ofRest(settled.shift)};
       }
       range.add(term.bytes, number);
     }
@@ -247,16 +248,13 @@ private:
     for (Sync sync : syncs) {
       if (slice && !slice->keeps(sync, origin))
         continue;
-      if (sync.slots > 1) {
-        const CopiedTurn turn = turns[sync.slotLoop];
-        sync.slotLoop = turn.loop;
-        sync.slotShift += turn.first;
-        if (turn.loop == kNone) {
-          sync.flag += static_cast<unsigned>(sync.slotShift % sync.slots);
-          sync.slots = 1;
-          sync.slotShift = 0;
-        }
-      }
+      std::vector<Term> left;
+      for (Term& term : sync.turns)
+        if (settle(term))
+          sync.flag += static_cast<unsigned>(term.ofRest(term.shift));
+        else
+          left.push_back(std::move(term));
+      sync.turns = std::move(left);
       add(origin, to, parent, NodeKind::Sync)->sync = sync;
     }
   }
@@ -278,7 +276,7 @@ private:
         if (term.loop >= turns.size())
           return {};
         if (term.modulus && settle(term)) {
-          condition.constant += term.bytes * term.shift;
+          condition.constant += term.bytes * term.ofRest(term.shift);
           continue;
         }
         if (!term.modulus) {
@@ -314,7 +312,7 @@ private:
         continue;
       }
       if (term.modulus && settle(term)) {
-        move(range, term.bytes * term.shift);
+        move(range, term.bytes * term.ofRest(term.shift));
         continue;
       }
       if (!term.modulus) {

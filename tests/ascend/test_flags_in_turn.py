@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flags by hand whose numbers are known in each turn: by arithmetic on the loop's number, by
+a choice, or from a variable that the turns count up or toggle. The checker follows them, so it has
+nothing to say of a kernel as it is, and reports what it lacks as the host does."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_group import KernelGroup
+
+import tilewright
+import tilewright.language as T
+
+SIZE, COUNT = 32, 7
+GROUP = KernelGroup({})
+pytestmark = pytest.mark.xdist_group("ascend_flags_in_turn")
+
+A = np.arange(COUNT * SIZE, dtype=np.float32) % 97
+ZEROS = np.zeros_like(A)
+
+
+def added(turns: int) -> np.ndarray[Any, Any]:
+    """A + 1 where the first turns come."""
+    return np.where(np.arange(COUNT * SIZE) < turns * SIZE, A + 1, 0).astype(np.float64)
+
+
+Number = Callable[[Any], Any]
+#: How many buffers there are, and which one a turn takes.
+BY_TURN: dict[str, tuple[int, Number]] = {
+    "1 - k % 2": (2, lambda k: 1 - k % 2),
+    "k & 1 ^ 1": (2, lambda k: (k & 1) ^ 1),
+    "k ^ 1": (2, lambda k: (k ^ 1) % 2),
+    "(k - 1) % 2": (2, lambda k: (k - 1) % 2),
+    "k % 2 * 2": (3, lambda k: k % 2 * 2),
+    "k % 2 + 3": (5, lambda k: k % 2 + 3),
+    "k % 3": (3, lambda k: k % 3),
+    "2 - k % 3": (3, lambda k: 2 - k % 3),
+    "k // 2 % 2": (2, lambda k: k // 2 % 2),
+    "k // 2 % 3 + k % 2": (4, lambda k: k // 2 % 3 + k % 2),
+    "k >> 1 & 1": (2, lambda k: (k >> 1) & 1),
+    "k % 4 // 2": (2, lambda k: k % 4 // 2),
+    "k * k % 4": (2, lambda k: (k % 4) * (k % 4) % 4),
+    "1 if k % 2 == 0": (2, lambda k: T.if_then_else(k % 2 == 0, 1, 0)),
+    "4 if k % 3 == 1": (5, lambda k: T.if_then_else(k % 3 == 1, 4, k % 3 // 2)),
+    "max(k % 3, 1)": (3, lambda k: T.max(k % 3, 1)),
+}
+
+
+@T.macro
+def one_turn(A: Any, C: Any, tiles: Any, k: Any, number: Any) -> None:
+    """Loads a tile once it is free, adds to it, stores it, and frees it."""
+    T.wait_flag("mte3", "mte2", number)
+    T.copy(A[k * SIZE : (k + 1) * SIZE], tiles[number, :])
+    T.set_flag("mte2", "v", number)
+    T.wait_flag("mte2", "v", number)
+    T.tile.add(tiles[number, :], tiles[number, :], 1.0)
+    T.set_flag("v", "mte3", number)
+    T.wait_flag("v", "mte3", number)
+    T.copy(tiles[number, :], C[k * SIZE : (k + 1) * SIZE])
+    T.set_flag("mte3", "mte2", number)
+
+
+@T.macro
+def free_all(buffers: int) -> None:
+    for each in range(buffers):
+        T.set_flag("mte3", "mte2", each)
+
+
+@T.macro
+def await_all(buffers: int) -> None:
+    for each in range(buffers):
+        T.wait_flag("mte3", "mte2", each)
+
+
+@GROUP.each(number=BY_TURN)
+def by_turn(number: str) -> Any:
+    buffers, of = BY_TURN[number]
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((buffers, SIZE), "float32")
+            free_all(buffers)
+            for k in T.serial(n):
+                one_turn(A, C, tiles, k, of(k))
+            await_all(buffers)
+
+    return main, [A, ZEROS, 6], {1: added(6)}
+
+
+Change = Callable[[Any], Any]
+#: How many buffers there are, the variable's first number, and the next one.
+NEXT: dict[str, tuple[int, int, Change]] = {
+    "1 - buf": (2, 0, lambda buf: 1 - buf),
+    "1 - buf from 1": (2, 1, lambda buf: 1 - buf),
+    "buf ^ 1": (2, 0, lambda buf: buf ^ 1),
+    "(buf + 1) % 2": (2, 1, lambda buf: (buf + 1) % 2),
+    "(buf + 1) % 3": (3, 0, lambda buf: (buf + 1) % 3),
+    "(buf + 2) % 4": (4, 1, lambda buf: (buf + 2) % 4),
+    "buf + 1 & 3": (4, 2, lambda buf: (buf + 1) & 3),
+    "buf + 1 or 0": (3, 0, lambda buf: T.if_then_else(buf == 2, 0, buf + 1)),
+    "the same": (2, 1, lambda buf: buf),
+}
+
+
+@GROUP.each(change=NEXT, is_first=[False, True])
+def by_variable(change: str, is_first: bool) -> Any:
+    """The variable goes on at the begin of a turn, or at its end."""
+    buffers, start, next_of = NEXT[change]
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((buffers, SIZE), "float32")
+            buf = T.alloc_var("int32", init=start)
+            free_all(buffers)
+            for k in T.serial(n):
+                if is_first:
+                    buf = next_of(buf)
+                one_turn(A, C, tiles, k, buf)
+                if not is_first:
+                    buf = next_of(buf)  # noqa: F841
+            await_all(buffers)
+
+    return main, [A, ZEROS, 6], {1: added(6)}
+
+
+@GROUP.each(buffers=[2, 3])
+def ahead(buffers: int) -> Any:
+    """The next tile is loaded before the present one is taken; two variables say which."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((buffers, SIZE), "float32")
+            now = T.alloc_var("int32", init=0)
+            later = T.alloc_var("int32", init=5)
+            free_all(buffers)
+            T.wait_flag("mte3", "mte2", 0)
+            T.copy(A[0:SIZE], tiles[0, :])
+            T.set_flag("mte2", "v", 0)
+            for k in T.serial(COUNT):
+                later = (now + 1) % buffers
+                if k < COUNT - 1:
+                    T.wait_flag("mte3", "mte2", later)
+                    T.copy(A[(k + 1) * SIZE : (k + 2) * SIZE], tiles[later, :])
+                    T.set_flag("mte2", "v", later)
+                T.wait_flag("mte2", "v", now)
+                T.tile.add(tiles[now, :], tiles[now, :], 1.0)
+                T.set_flag("v", "mte3", now)
+                T.wait_flag("v", "mte3", now)
+                T.copy(tiles[now, :], C[k * SIZE : (k + 1) * SIZE])
+                T.set_flag("mte3", "mte2", now)
+                now = later
+            await_all(buffers)
+
+    return main, [A, ZEROS], {1: added(COUNT)}
+
+
+@GROUP.each(outer=[None, 2], inner=[2, 3])
+def over_two_loops(outer: int | None, inner: int) -> Any:
+    """A variable goes on from turn to turn of the inner loop, all through the outer one, whose
+    length an argument gives or the kernel."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((2, SIZE), "float32")
+            buf = T.alloc_var("int32", init=0)
+            free_all(2)
+            for j in T.serial(n if outer is None else outer):
+                for k in T.serial(inner):
+                    one_turn(A, C, tiles, j * inner + k, buf)
+                    buf = 1 - buf
+            await_all(2)
+
+    return main, [A, ZEROS, 2], {1: added(2 * inner)}
+
+
+@GROUP.each(inner=[1, 3])
+def begun_anew(inner: int) -> Any:
+    """Each turn of the outer loop begins with the first buffer; what is left of the turn before is
+    drained by then, so the inner loop may have any length."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+        m: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((2, SIZE), "float32")
+            buf = T.alloc_var("int32", init=0)
+            for j in T.serial(n):
+                buf = 1
+                free_all(2)
+                for k in T.serial(m):
+                    one_turn(A, C, tiles, j * 4 + k, buf)
+                    buf = 1 - buf
+                await_all(2)
+
+    done = np.arange(COUNT * SIZE) // SIZE % 4 < inner
+    return main, [A, ZEROS, 2, inner], {1: np.where(done, A + 1, 0).astype(np.float64)}
+
+
+@GROUP.each(outer=[3])
+def two_numbers(outer: int) -> Any:
+    """The buffers of two loops: a pair for each of two turns of the outer one."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((4, SIZE), "float32")
+            free_all(4)
+            for j in T.serial(outer):
+                for k in T.serial(2):
+                    one_turn(A, C, tiles, j * 2 + k, j % 2 * 2 + (1 - k))
+            await_all(4)
+
+    return main, [A, ZEROS], {1: added(2 * outer)}
+
+
+@GROUP.each(start=[0, 1])
+def asked(start: int) -> Any:
+    """A branch on the variable chooses between two tiles that have a flag each."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            first = T.alloc_ub((1, SIZE), "float32")
+            second = T.alloc_ub((4, SIZE), "float32")
+            buf = T.alloc_var("int32", init=start)
+            T.set_flag("mte3", "mte2", 0)
+            T.set_flag("mte3", "mte2", 3)
+            for k in T.serial(n):
+                if buf == 0:
+                    one_turn(A, C, first, k, 0)
+                else:
+                    one_turn(A, C, second, k, 3)
+                buf = 1 - buf
+            T.wait_flag("mte3", "mte2", 0)
+            T.wait_flag("mte3", "mte2", 3)
+
+    return main, [A, ZEROS, 6], {1: added(6)}
+
+
+@GROUP.each(turns=[5])
+def downwards(turns: int) -> Any:
+    """Each turn of a short loop has a number of its own."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((turns, SIZE), "float32")
+            left = T.alloc_var("int32", init=turns)
+            for k in T.serial(turns):
+                T.copy(A[k * SIZE : (k + 1) * SIZE], tiles[k, :])
+                T.set_flag("mte2", "v", turns - 1 - k)
+            for k in T.serial(turns):
+                left = left - 1
+                T.wait_flag("mte2", "v", left)
+                T.tile.add(tiles[k, :], tiles[k, :], 1.0)
+                T.set_flag("v", "mte3", k ^ 1)
+                T.wait_flag("v", "mte3", k ^ 1)
+                T.copy(tiles[k, :], C[k * SIZE : (k + 1) * SIZE])
+
+    return main, [A, ZEROS], {1: added(turns)}
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_a_kernel(name: str) -> None:
+    GROUP.check(name)
+    assert GROUP.told(name) == []
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_what_a_kernel_lacks(name: str) -> None:
+    GROUP.check_removals(name)
+
+
+UNKNOWN = (
+    "the number of this flag, made of 'buf', is known only when the kernel runs: none of its flags "
+    "is checked while it is compiled, but the host checks them"
+)
+
+
+def with_numbers(change: Callable[[Any, Any], Any], start: int | None = 0) -> Any:
+    """`change` gives the next number of the last one and an argument; None starts with that."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+        first: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((2, SIZE), "float32")
+            buf = T.alloc_var("int32", init=first if start is None else start)
+            free_all(2)
+            for k in T.serial(n):
+                one_turn(A, C, tiles, k, buf)
+                buf = change(buf, first)  # noqa: F841
+            await_all(2)
+
+    return main
+
+
+def test_a_number_that_goes_astray() -> None:
+    """Every third turn waits for what nothing has set."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        kernel = tilewright.compile(with_numbers(lambda buf, _: (buf + 1) % 3), target="ascend")
+    assert any("event 2 from MTE3 to MTE2 is waited for" in str(each.message) for each in told)
+    with pytest.raises(RuntimeError, match="wait"):
+        kernel(A, ZEROS.copy(), 4, 0)
+
+
+CHANGES: dict[str, Callable[[Any, Any], Any]] = {
+    "from an argument on": lambda buf, first: 1 - buf,
+    "by an argument": lambda buf, first: T.if_then_else(first == 1, 1 - buf, 2 - buf),
+    "after many turns": lambda buf, first: (buf + 1) % 13,
+}
+
+
+@pytest.mark.parametrize("is_automatic", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_number_that_is_not_followed(change: str, is_automatic: bool) -> None:
+    """The compiler says so; the host runs the kernel, and finds the flag that nothing has set."""
+    start = None if change == "from an argument on" else 0
+    configs = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: is_automatic}
+    with pytest.warns(UserWarning, match=UNKNOWN):
+        kernel = tilewright.compile(
+            with_numbers(CHANGES[change], start), target="ascend", pass_configs=configs
+        )
+    c = ZEROS.copy()
+    kernel(A, c, 2, 1)
+    np.testing.assert_array_equal(c, added(2))
+    with pytest.raises(RuntimeError, match="wait"):
+        kernel(A, c, 4, 2)
