@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ..capture.tracer import current, describe, guarded_by_poison, plain_text
+from .dtypes import is_dtype
 from .frames import RunTimeContext
 from .memory import allocate, view
 from .values import BufferRef, LanguageError
@@ -174,10 +175,12 @@ def _flags_of(name: str, fmap: object) -> Iterator[tuple[Any, Any, Any]]:
 
 @guarded_by_poison
 def reinterpretcast(dst: Any, src: Any, casttype: Any) -> None:
-    """`dst` becomes a view of the bits of `src`, of dtype `casttype` and with its own shape."""
+    """`dst` becomes a view of the bits of `src`, of dtype `casttype`, which may have its name in
+    C++ (`"uint32_t"`), and with its own shape."""
     if not isinstance(dst, BufferRef) or not isinstance(src, BufferRef):
         raise LanguageError("T.reinterpretcast takes two buffers and a dtype")
-    dst.become(view(src, dst.shape, casttype))
+    is_of_cxx = isinstance(casttype, str) and is_dtype(casttype.removesuffix("_t"))
+    dst.become(view(src, dst.shape, casttype.removesuffix("_t") if is_of_cxx else casttype))
 
 
 @guarded_by_poison

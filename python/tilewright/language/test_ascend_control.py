@@ -118,13 +118,14 @@ def test_variables_and_breaks() -> None:
     np.testing.assert_array_equal(c, [2106, 2807])
 
 
-def test_views_of_other_dtypes() -> None:
+@pytest.mark.parametrize("spelled", ["int16", "int16_t", T.int16])
+def test_views_of_other_dtypes(spelled: str) -> None:
     @T.prim_func
     def main(A: T.Tensor((8,), "float"), C: T.Tensor((16,), "int16")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True) as (cid, vid):
             tile = T.alloc_ub((8,), "float")
             bits = T.alloc_ub((16,), "int16")
-            T.reinterpretcast(bits, tile, "int16")
+            T.reinterpretcast(bits, tile, spelled)
             T.copy(A, tile)
             T.copy(bits, C)
 
@@ -138,6 +139,15 @@ def test_views_of_other_dtypes() -> None:
             T.reinterpretcast(A, 1, "int16")
 
     assert refusal(wrong, a) == "T.reinterpretcast takes two buffers and a dtype"
+
+    @T.prim_func
+    def unknown(A: T.Tensor((8,), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((8,), "float")
+            bits = T.alloc_ub((8,), "int32")
+            T.reinterpretcast(bits, tile, "size_t")
+
+    assert "size_t" in refusal(unknown, a)
 
 
 def test_printing() -> None:
