@@ -156,10 +156,15 @@ public:
     }
     InterruptibleLaunch interruptible;
     const volatile int32_t& stop = interruptible.launch().stop;
+    std::vector<std::string> warnings;
     threadState = PyEval_SaveThread();
-    const bool done = kernel.device->launch(slots.data(), checker.slotCount(), checker, bytes,
-                                            {isReadOnly.get(), spec.params.size()}, stop, error);
+    const bool done =
+        kernel.device->launch(slots.data(), checker.slotCount(), checker, bytes,
+                              {isReadOnly.get(), spec.params.size()}, stop, warnings, error);
     PyEval_RestoreThread(threadState);
+    for (const std::string& warning : warnings)
+      if (!warnOfRun(warning))
+        return false;
     if (!done && stop != 0)
       return failInterrupted();
     return done || fail(PyExc_RuntimeError);
@@ -208,6 +213,16 @@ private:
     Py_XDECREF(kind);
     Py_XDECREF(errors);
     return isWarned;
+  }
+
+  /// Of what the host has found in a run, at its place in the kernel. False if warnings are errors.
+  static bool warnOfRun(const std::string& text) {
+    PyObject* errors = PyImport_ImportModule("tilewright.errors");
+    PyObject* warned =
+        errors ? PyObject_CallMethod(errors, "warn_of_run", "s", text.c_str()) : nullptr;
+    Py_XDECREF(errors);
+    Py_XDECREF(warned);
+    return warned != nullptr;
   }
 
   /// With what Python's handler raises, or KeyboardInterrupt if that raises nothing.

@@ -190,6 +190,29 @@ def warn(diagnostics: Sequence[Diagnostic]) -> None:
             warn_explicit(warning_text(found), TilewrightWarning, place.file or "?", place.line)
 
 
+#: What `warn_explicit` remembers of what runs have told, by file, so that each is said once.
+_told_of_runs: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
+
+
+def warn_of_run(text: str) -> None:
+    """Gives what the Ascend host warns of in a run, `file:line: warning: ..` with its notes, to
+    Python. How often it was seen is left out: it makes no other warning of it."""
+    import re
+    from warnings import warn_explicit
+
+    head, *notes = text.rstrip("\n").split("\n")
+    found = re.fullmatch(r"(?:(.*):(\d+): )?warning: (.*?)(?: \[\d+ times\])?", head)
+    file, line, message = found.groups() if found else (None, None, head)
+    file = file or "?"
+    for note in notes:
+        told = re.fullmatch(r"(?:(.*):(\d+): |  )note: (.*)", note)
+        if told:  # else it is the source's line
+            where = f"line {told[2]}: " if told[1] == file else f"{told[1]}:{told[2]}: "
+            message += f"; {where if told[2] else ''}{told[3]}"
+    told_of_file = _told_of_runs.setdefault(file, {})
+    warn_explicit(message, TilewrightWarning, file, int(line or 0), registry=told_of_file)
+
+
 class TilewrightError(Exception):
     """Base of all errors of ours."""
 

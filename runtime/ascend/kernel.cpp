@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -70,13 +69,13 @@ std::string refusalOf(const int64_t (&extents)[3], int64_t coresPerBlock) {
          std::to_string(TW_ASCEND_MOST_CORES) + (ofTwo.empty() ? "" : " cores");
 }
 
-/// What the host has found in a launch: errors become the caller's, all else is printed.
+/// What the host has found in a launch: both are the caller's.
 struct Findings {
   static void tell(void* to, const char* text, bool isError) {
     if (isError)
       static_cast<Findings*>(to)->add(text);
     else
-      std::fputs(text, stderr);
+      static_cast<Findings*>(to)->warnings.emplace_back(text);
   }
   void add(const char* text) {
     constexpr unsigned most = 20;
@@ -86,6 +85,7 @@ struct Findings {
       more = "... and " + std::to_string(count - most) + " more\n";
   }
   std::string errors, more;
+  std::vector<std::string> warnings;
   unsigned count = 0;
 };
 
@@ -152,7 +152,8 @@ std::shared_ptr<AscendKernel> AscendKernel::fromMemory(std::span<const char> lib
 
 bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const ArgumentChecker& checker,
                           std::span<const uint64_t> bytes, std::span<const bool> isReadOnly,
-                          const volatile int32_t& stop, std::string& error) const {
+                          const volatile int32_t& stop, std::vector<std::string>& warnings,
+                          std::string& error) const {
   auto fail = [&](const std::string& what, int32_t code) {
     error = spec.name + ": " + what + acl->reason(code);
     return false;
@@ -204,6 +205,7 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
   if (acl->setListener)
     acl->setListener(nullptr, nullptr);
   code = acl->synchronize(stream);
+  warnings = std::move(findings.warnings);
   if (code != 0 && !findings.errors.empty()) {
     error = spec.name + ": the kernel failed: " + findings.errors + findings.more;
     error.pop_back(); // the last line's end

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tilewright::runtime {
 
@@ -30,10 +31,12 @@ public:
   /// written. `slots` holds host addresses, scalars and symbols (tilewright/kernel_abi.h), `bytes`
   /// the size of each parameter's tensor (0 for scalars), `isReadOnly` whether it must stay.
   /// The kernel ends early once `stop` is not 0, on our host. False, with `error` set, if the
-  /// device or the kernel fails, or was stopped.
+  /// device or the kernel fails, or was stopped. `warnings` gets what our host warns of, one text each:
+  /// `file:line: warning: ...` with its notes.
   bool launch(const uint64_t* slots, size_t slotCount, const ArgumentChecker& checker,
               std::span<const uint64_t> bytes, std::span<const bool> isReadOnly,
-              const volatile int32_t& stop, std::string& error) const;
+              const volatile int32_t& stop, std::vector<std::string>& warnings,
+              std::string& error) const;
 
 private:
   explicit AscendKernel(const Manifest& manifest);

@@ -5,6 +5,7 @@ element, the line; and it is told once, by the exception."""
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import TilewrightWarning
 
 AUTOMATIC = {
     "tl.ascend_auto_sync": True,
@@ -185,11 +187,27 @@ def elements_of_one_line(C: T.Tensor((64, 64), "float32")):
 
 
 def test_elements_of_one_cache_line_are_named(capfd: pytest.CaptureFixture[str]) -> None:
-    tilewright.compile(elements_of_one_line, target="ascend", pass_configs={})(X.copy())
-    assert (
-        "write 'C'[3, 0] and 'C'[3, 1], which lie in one 64-byte cache line; the line that is "
-        "written back last may undo the other" in capfd.readouterr().err
+    """Python warns of it, at the kernel's line, and once."""
+    kernel = tilewright.compile(elements_of_one_line, target="ascend", pass_configs={})
+    line = elements_of_one_line.function.__code__.co_firstlineno + 3
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        kernel(X.copy())
+        kernel(X.copy())
+    (warning,) = caught
+    assert warning.category is TilewrightWarning
+    assert str(warning.message) == (
+        "the scalar units of vector core 0 and vector core 1 write 'C'[3, 0] and 'C'[3, 1], which "
+        "lie in one 64-byte cache line; the line that is written back last may undo the other; "
+        f"line {line}: the other write is here; let each core write lines of its own, or "
+        "copy from UB"
     )
+    assert (warning.filename, warning.lineno) == (__file__, line)
+    assert capfd.readouterr().err == ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(TilewrightWarning, match="lie in one 64-byte cache line"):
+            kernel(X.copy())
 
 
 @T.prim_func

@@ -14,6 +14,7 @@ import random
 import re
 import subprocess
 import tempfile
+import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -282,12 +283,13 @@ class Subject:
         """What the host says; empty: nothing."""
         own = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
         problem = ""
-        with host_mode(mode) as told:
+        with host_mode(mode) as told, warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
             try:
                 _runtime.Kernel(str(self.library), self.manifest, None)(*own)
             except RuntimeError as error:
                 problem = str(error)
-            text = told()
+            text = told() + "".join(f"{each.message}\n" for each in warned)
         is_found = "error:" in text or (self.tells_of_counts and SET_TWICE in text)
         return text if is_found or mode == "list-syncs" else problem
 
