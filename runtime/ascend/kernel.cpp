@@ -51,9 +51,15 @@ private:
 constexpr int64_t kNoExtents = INT64_MIN;
 
 /// Why a grid can't be launched; empty if it can.
-std::string refusalOf(const int64_t (&extents)[3], int64_t coresPerBlock) {
+std::string refusalOfGrid(const int64_t (&extents)[3], int64_t coresPerBlock) {
   if (extents[0] == kNoExtents)
     return "an extent of the grid divides an integer by zero";
+  if (std::any_of(extents, extents + 3, [](int64_t extent) { return extent < 0; }))
+    return "the grid is (" + std::to_string(extents[0]) + ", " + std::to_string(extents[1]) + ", " +
+           std::to_string(extents[2]) +
+           ") but extents from 0 on, of less than 2^62 blocks, were expected";
+  if (std::find(extents, extents + 3, 0) != extents + 3)
+    return "";
   const std::string ofTwo = coresPerBlock == 1 ? "" : " of two vector cores each";
   std::string blocks;
   int64_t cores = coresPerBlock;
@@ -110,9 +116,9 @@ bool AscendKernel::open(const std::string& path, std::string& error) {
   start = reinterpret_cast<decltype(start)>(dlsym(handle, (spec.name + "_launch").c_str()));
   workspace =
       reinterpret_cast<decltype(workspace)>(dlsym(handle, (spec.name + "_workspace").c_str()));
-  if (!grid || !start) {
+  if (!grid || !start || !findGrids()) {
     error = spec.name + ": the kernel library has no function '" + spec.name +
-            (grid ? "_launch'" : "_grid'");
+            (start ? "_grid'" : "_launch'");
     return false;
   }
   acl = std::make_unique<AclInterface>();
@@ -120,6 +126,34 @@ bool AscendKernel::open(const std::string& path, std::string& error) {
     return true;
   error = spec.name + ": " + error;
   return false;
+}
+
+bool AscendKernel::findGrids() {
+  grids.assign(1, grid);
+  if (spec.launches.size() < 2)
+    return true;
+  for (size_t i = 0; i < spec.launches.size(); ++i) {
+    const std::string name = spec.name + "_" + std::to_string(i) + "_grid";
+    grids.resize(i);
+    grids.push_back(reinterpret_cast<GridFunction>(dlsym(handle, name.c_str())));
+    if (!grids.back())
+      return false;
+  }
+  return true;
+}
+
+/// Why one of the launches has a grid that no launch can have, with its place; empty if none has.
+std::string AscendKernel::refusalOf(const uint64_t* slots) const {
+  for (size_t i = 0; i < grids.size(); ++i) {
+    int64_t extents[3] = {1, 1, 1};
+    grids[i](slots, extents);
+    // Of several launches the common grid counts cores, and what is too much it says itself.
+    const std::string reason = refusalOfGrid(extents, grids.size() > 1 ? 1 : spec.coresPerBlock);
+    const std::string place = i < spec.launches.size() ? spec.launches[i].place : "";
+    if (!reason.empty())
+      return (place.empty() ? spec.name + ": " : place + ": error: ") + reason;
+  }
+  return "";
 }
 
 std::shared_ptr<AscendKernel> AscendKernel::fromFile(const std::string& path,
@@ -164,15 +198,14 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
   }
   int64_t extents[3] = {1, 1, 1};
   grid(slots, extents);
-  if (std::any_of(extents, extents + 3,
-                  [](int64_t extent) { return extent <= 0 && extent != kNoExtents; }))
-    return true;
-  if (const std::string reason = refusalOf(extents, spec.coresPerBlock); !reason.empty()) {
-    // Which of several launches it is, their common grid doesn't say.
-    const std::string place = spec.launches.size() == 1 ? spec.launches[0].place : "";
-    error = (place.empty() ? spec.name + ": " : place + ": error: ") + reason;
+  error = refusalOf(slots);
+  if (const std::string reason = refusalOfGrid(extents, spec.coresPerBlock);
+      error.empty() && !reason.empty())
+    error = spec.name + ": " + reason;
+  if (!error.empty())
     return false;
-  }
+  if (std::find(extents, extents + 3, 0) != extents + 3)
+    return true;
   const int64_t cores = spec.coresPerBlock * extents[0] * extents[1] * extents[2];
   DeviceMemory memory(*acl);
   int32_t code = 0;

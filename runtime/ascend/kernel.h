@@ -45,7 +45,13 @@ private:
   Manifest spec;
   void* handle = nullptr;
   int memoryFile = -1;
-  void (*grid)(const uint64_t* slots, int64_t grid[3]) = nullptr;
+  using GridFunction = void (*)(const uint64_t* slots, int64_t grid[3]);
+  bool findGrids();
+  std::string refusalOf(const uint64_t* slots) const;
+
+  GridFunction grid = nullptr;
+  /// Of each of several launches; of one it is `grid`.
+  std::vector<GridFunction> grids;
   /// Bytes of workspace for a grid; null where the manifest says how many.
   int64_t (*workspace)(const int64_t grid[3]) = nullptr;
   void (*start)(const uint64_t* slots, void* workspace, uint32_t cores, void* stream) = nullptr;

@@ -124,3 +124,49 @@ def test_a_loop_of_2_to_the_40_compiles(loop: Any) -> None:  # noqa: ANN401
 
     options = {"target": "ascend", "pass_configs": AUTOMATIC}
     assert "1099511627776" in tilewright.compile(main, **options).get_kernel_source()
+
+
+@T.prim_func
+def of_two_dims(A: T.Tensor((64,), "float32"), n: T.int32, m: T.int32):  # type: ignore[no-untyped-def]
+    with T.Kernel(n, m, threads=128) as (x, y):
+        A[x * 8 + y] = 1.0
+
+
+@T.prim_func
+def of_two_launches(A: T.Tensor((64,), "float32"), n: T.int32, m: T.int32):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, n, threads=128) as (x, y):
+        A[x * 8 + y] = 1.0
+    with T.Kernel(m, threads=128) as x:
+        A[x * 8] = 2.0
+
+
+@pytest.mark.parametrize("target", ["ascend", "cpu"])
+@pytest.mark.parametrize(
+    ("kernel", "sizes", "grid", "behind"),
+    [
+        (of_two_dims, (-1, 2), "(-1, 2, 1)", 2),
+        (of_two_dims, (0, -3), "(0, -3, 1)", 2),
+        (of_two_launches, (-7, 1), "(1, -7, 1)", 2),
+        (of_two_launches, (0, -2), "(-2, 1, 1)", 4),
+    ],
+)
+def test_a_grid_of_less_than_no_block(
+    target: str,
+    kernel: Any,  # noqa: ANN401
+    sizes: tuple[int, int],
+    grid: str,
+    behind: int,
+) -> None:
+    """In the CPU's words, at T.Kernel. A grid of no block is none."""
+    made = tilewright.compile(kernel, target=target)
+    line = kernel.function.__code__.co_firstlineno + behind
+    a = np.zeros(64, np.float32)
+    with pytest.raises(RuntimeError) as refused:
+        made(a, *sizes)
+    assert re.fullmatch(
+        rf"{__file__}:{line}:\d+: error: the grid is {re.escape(grid)} but extents from 0 on, of "
+        r"less than 2\^62 blocks, were expected",
+        str(refused.value),
+    )
+    made(a, 0, 0)
+    np.testing.assert_array_equal(a, 0)
