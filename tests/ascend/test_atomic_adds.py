@@ -4,6 +4,9 @@ refused."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import ml_dtypes
@@ -154,6 +157,22 @@ def adding_of_each_core(threads: int | None) -> Any:
     return main
 
 
+TWICE = (
+    ", so that it counts twice: add it where `vid == 0`, a part of its own on each, by vid, or "
+    "launch one with threads=1"
+)
+
+
+@contextmanager
+def warned_of_sums(tensor: str | None) -> Iterator[None]:
+    """Exactly that of what both vector cores add to a tensor, if one is named."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    said = f"both vector cores of a block add the same to '{tensor}' here{TWICE}"
+    assert [str(warning.message) for warning in caught] == ([said] if tensor else [])
+
+
 @pytest.mark.parametrize("threads", [None, 1, 2])
 def test_both_vector_cores_add(threads: int | None) -> None:
     """Without `threads` a block has two vector cores, and both add what each does."""
@@ -161,7 +180,9 @@ def test_both_vector_cores_add(threads: int | None) -> None:
     a = (np.arange(256) % 7 - 3).reshape(16, 16).astype(np.float16)
     product = a.astype(np.float64) @ a.astype(np.float64)
     made, same = ([np.zeros((16, 16), np.float32) for _ in range(2)] for _ in range(2))
-    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, *made)
+    with warned_of_sums(None if threads else "C"):
+        kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    kernel(a, *made)
     interpret(main, a, *same)
     for results in (made, same):
         np.testing.assert_array_equal(results[0], product * (3 if threads else 6))
@@ -178,7 +199,9 @@ def test_both_vector_cores_of_vector_work_add() -> None:
 
     a = np.arange(16 * 24).reshape(16, 24).astype(np.float32)
     made, same = (np.zeros((11, 21), np.float32) for _ in range(2))
-    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, made)
+    with warned_of_sums("C"):
+        kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    kernel(a, made)
     interpret(main, a, same)
     np.testing.assert_array_equal(made, 6 * a[:11, :21])
     np.testing.assert_array_equal(same, made)
@@ -208,13 +231,17 @@ def test_what_both_vector_cores_store_besides() -> None:
     kernel = adding_and_storing(None, False)
     with pytest.warns(TilewrightWarning) as caught:
         tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)
-    (warning,) = caught
+    sums, warning = caught
+    assert str(sums.message) == f"both vector cores of a block add the same to 'C' here{TWICE}"
+    assert sums.lineno == kernel.function.__code__.co_firstlineno + 7
     assert "both vector cores of a block store this at the same place" in str(warning.message)
     assert warning.lineno == kernel.function.__code__.co_firstlineno + 12
     for threads, is_told_apart, sums in ((1, False, 1), (None, True, 2)):
         c, d = np.zeros(16, np.float32), np.zeros(16, np.float32)
         kernel = adding_and_storing(threads, is_told_apart)
-        tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)(a, c, d)
+        with warned_of_sums(None if threads else "C"):
+            made = tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)
+        made(a, c, d)
         np.testing.assert_array_equal(c, sums * a)
         np.testing.assert_array_equal(d, a)
 

@@ -265,7 +265,8 @@ func.func @both_store(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32,
   %c0 = arith.constant 0 : index
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
-    // expected-note@+1 {{both run because the kernel adds to global memory here}}
+    // expected-note@+2 {{both run because the kernel adds to global memory here}}
+    // expected-warning@+1 {{both vector cores of a block add the same here, so that it counts twice: add it where `vid == 0`, a part of its own on each, by vid, or launch one with threads=1}}
     npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[0] [64] : !tile.buffer<64xf32, global> atomic_add
     // expected-warning@+1 {{both vector cores of a block store this at the same place, and nothing orders them: store where `vid == 0`, or launch one with threads=1}}
     npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %D[0] [64] : !tile.buffer<64xf32, global>
@@ -297,6 +298,7 @@ func.func @one_stores(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32,
     %vid = ascend.vector_id
     %isFirst = arith.cmpi eq, %vid, %c0 : index
     %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    // expected-warning@+1 {{both vector cores of a block add the same here, so that it counts twice: add it where `vid == 0`, a part of its own on each, by vid, or launch one with threads=1}}
     npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[0] [64] : !tile.buffer<64xf32, global> atomic_add
     scf.if %isFirst {
       npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %D[0] [64] : !tile.buffer<64xf32, global>
@@ -357,7 +359,7 @@ func.func @cut_tiles_too_early(%A: !tile.buffer<?x32xf32, global>, %B: !tile.buf
       %least = arith.minsi %left, %c16 : index
       %count = arith.maxsi %least, %c0 : index
       %offset = arith.muli %turn, %c512 : index
-      // expected-note-re@+2 {{for example from turn {{[0-9]+}} to turn {{[0-9]+}} of the loop in line 353}}
+      // expected-note-re@+2 {{for example from turn {{[0-9]+}} to turn {{[0-9]+}} of the loop in line 355}}
       // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB of an earlier iteration reads of 'x', but nothing orders them}}
       npu.load_ub %A[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> to %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32
       ascend.set_flag mte2 to mte3, %turn
@@ -481,6 +483,32 @@ func.func @flags_of_one_vector_core(%n: index) {
         ascend.set_cross_flag mte2, %c1
       }
     }
+  }
+  return
+}
+
+// -----
+// What both add is not the same: of another row, computed with vid, or of a tile that vid leaves as it is on one.
+func.func @each_adds_its_own(%A: !tile.buffer<2x64xf32, global>, %C: !tile.buffer<64xf32, global>, %s: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %vid = ascend.vector_id
+    %isFirst = arith.cmpi eq, %vid, %c0 : index
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
+    %z = tile.alloc "z" at 512 : !tile.buffer<64xf32, UB>
+    npu.load_ub %A[%vid, 0] [1, 64] : !tile.buffer<2x64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    ascend.pipe_barrier all
+    npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[0] [64] : !tile.buffer<64xf32, global> atomic_add
+    npu.scalar add %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB>, %s count(%c64)
+    ascend.pipe_barrier all
+    npu.store_ub %y[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[0] [64] : !tile.buffer<64xf32, global> atomic_add
+    scf.if %isFirst {
+      npu.load_ub %A[0, 0] [1, 64] : !tile.buffer<2x64xf32, global> to %z[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    }
+    ascend.pipe_barrier all
+    npu.store_ub %z[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[0] [64] : !tile.buffer<64xf32, global> atomic_add
   }
   return
 }

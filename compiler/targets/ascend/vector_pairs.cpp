@@ -29,6 +29,8 @@ struct VectorPair {
   Operation* second = nullptr;
   Value tensor;
   bool firstWrites = true, secondWrites = true;
+  /// Both add the same there.
+  bool areAdds = false;
   /// Of one statement whose part moves with vid, yet not far enough: along which dim, by how much, and how long it is.
   struct Step {
     size_t dim = 0;
@@ -50,6 +52,50 @@ struct GlobalUse {
   bool isAtomic() const {
     return access.isWrite && op->hasAttr("atomic_add");
   }
+};
+
+/// What may be something else on the second vector core of a block, because vid says so: numbers, and what tiles and
+/// tensors hold.
+class VidFlow {
+public:
+  explicit VidFlow(func::FuncOp kernel) {
+    size_t before = 0;
+    do {
+      before = differing.size();
+      kernel.walk([&](Operation* op) { follow(op); });
+    } while (differing.size() != before);
+  }
+
+  bool differs(Value value) const {
+    return differing.contains(isa<tile::BufferType>(value.getType()) ? npu::storageOf(value)
+                                                                     : value);
+  }
+
+private:
+  void follow(Operation* op) {
+    const bool isFrom = isa<VectorIdOp>(op) || npu::runsByVid(op) ||
+                        llvm::any_of(op->getOperands(), [&](Value each) { return differs(each); });
+    if (!isFrom)
+      return;
+    for (Value result : op->getResults())
+      differing.insert(result);
+    for (Region& region : op->getRegions())
+      for (Block& block : region)
+        differing.insert(block.args_begin(), block.args_end());
+    if (auto instruction = dyn_cast<npu::Instruction>(op)) {
+      SmallVector<npu::Access> accesses;
+      instruction.getAccesses(accesses);
+      for (const npu::Access& access : accesses)
+        if (access.isWrite)
+          differing.insert(npu::storageOf(access.buffer));
+      return;
+    }
+    for (Value operand : op->getOperands())
+      if (isa<tile::BufferType>(operand.getType()) && !isa<tile::LoadOp>(op))
+        differing.insert(npu::storageOf(operand));
+  }
+
+  DenseSet<Value> differing;
 };
 
 class Finder {
@@ -144,14 +190,25 @@ private:
   }
 
   void addOne(const GlobalUse& use, SmallVector<VectorPair>& pairs) {
-    if (!use.access.isWrite || use.isAtomic() || !use.runsOn[0] || !use.runsOn[1])
+    if (!use.access.isWrite || !use.runsOn[0] || !use.runsOn[1] ||
+        (use.isAtomic() && !addsTheSame(use)))
       return;
     VectorPair pair{use.op, use.op, npu::storageOf(use.access.buffer)};
+    pair.areAdds = use.isAtomic();
     const auto distance = [](OpFoldResult number, OpFoldResult) {
       return isa<Attribute>(number) ? 0 : vectorStep(cast<Value>(number));
     };
     if (doMeet(use, use, distance, &pair.step))
       pairs.push_back(pair);
+  }
+
+  /// Whether vid has no part in what is added, nor in where.
+  bool addsTheSame(const GlobalUse& use) {
+    if (!flow)
+      flow.emplace(kernel);
+    return llvm::none_of(use.op->getOperands(), [&](Value operand) {
+      return operand != use.access.buffer && flow->differs(operand);
+    });
   }
 
   void addTwo(const GlobalUse& a, const GlobalUse& b, SmallVector<VectorPair>& pairs) {
@@ -251,6 +308,7 @@ private:
   func::FuncOp kernel;
   bool isWanted = false, hasCube = false, hasMeetings = false;
   IndexTerms indices;
+  std::optional<VidFlow> flow;
   unsigned loops = 0;
   SmallVector<GlobalUse> uses;
 };
@@ -271,6 +329,12 @@ void noteAdds(func::FuncOp kernel, InFlightDiagnostic& warning) {
   });
 }
 
+/// "to 'O' "; empty if it has no name.
+std::string toTensor(const VectorPair& pair) {
+  const std::string name = quotedBuffer(pair.tensor);
+  return name.empty() ? "" : "to " + name + " ";
+}
+
 void warnOfOne(func::FuncOp kernel, const VectorPair& pair) {
   InFlightDiagnostic warning = pair.first->emitWarning();
   if (pair.step) {
@@ -279,6 +343,14 @@ void warnOfOne(func::FuncOp kernel, const VectorPair& pair) {
             << pair.step->distance << " apart, but are " << pair.step->length
             << " long; let vid move it by " << pair.step->length
             << ", or store it where `vid == 0`";
+    return;
+  }
+  if (pair.areAdds) {
+    warning
+        << "both vector cores of a block add the same " << toTensor(pair)
+        << "here, so that it counts twice: add it where `vid == 0`, a part of its own on each, by "
+           "vid, or "
+           "launch one with threads=1";
     return;
   }
   const bool areAlike = (*kernel.getOps<tile::LaunchOp>().begin())->hasAttr(kCoresAlikeAttr) ||
