@@ -11,7 +11,9 @@
 ///                                                       tile.copy %t to
 ///                                                       %C[%row, 0] [16, 64]
 ///
-/// An atomic add of an element for each iteration becomes one of a tile.
+/// An atomic add of an element for each iteration becomes one of a tile. Of a
+/// store in a branch (`if row + i < n`) that part of its tile is copied that
+/// the branch leaves.
 ///
 /// In a scope of the cube core, which has no single elements of L0C, a nest
 /// that only stores those of a gemm's tile is a copy of it:
@@ -41,12 +43,12 @@
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/leave_scope.h"
 #include "compiler/targets/ascend/memory_sizes.h"
-#include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/nest_terms.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
-#include <mlir/IR/IRMapping.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
 
 namespace tilewright::ascend {
@@ -56,22 +58,12 @@ using namespace mlir;
 using tile::BufferType;
 using tile::MemorySpace;
 
-/// An index: the nest's variable with this number, if any, plus a value that is
-/// the same in all iterations (null: 0).
-struct Term {
-  std::optional<size_t> variable;
-  Value base;
-
-  bool operator==(const Term& other) const {
-    return variable == other.variable && isSameNumber(base, other.base);
-  }
-};
-
 /// One element of global memory in each iteration.
 struct OneAccess {
   Operation* op;
   Value buffer;
-  SmallVector<Term> terms;
+  SmallVector<NestTerm> terms;
+  NestPart part; ///< of the iterations, that a store happens in
 
   bool isStore() const {
     return isa<tile::StoreOp, tile::AtomicOp>(op);
@@ -79,7 +71,7 @@ struct OneAccess {
   /// The nest's variables in the order of the buffer's dims.
   SmallVector<size_t> variables() const {
     SmallVector<size_t> numbers;
-    for (const Term& term : terms)
+    for (const NestTerm& term : terms)
       if (term.variable)
         numbers.push_back(*term.variable);
     return numbers;
@@ -92,40 +84,39 @@ struct OneAccess {
 class NestStager {
 public:
   NestStager(tile::ParallelOp nest, int64_t mostBytes)
-      : nest(nest), last(nest), mostBytes(mostBytes), builder(nest.getLoc(), nest) {}
+      : nest(nest), last(nest), mostBytes(mostBytes), builder(nest.getLoc(), nest), terms(nest) {}
 
   /// The nest as one copy of a gemm's tile to a tensor, if it is that.
   bool runAsCopy() {
     const std::optional<SmallVector<int64_t>> known = getConstantIntValues(nest.getMixedExtents());
     if (!known || !collectCopy()) {
-      undo();
+      terms.undo();
       return false;
     }
     extents = *known;
     const OneAccess &load = accesses[0], &store = accesses[1];
-    tile::CopyOp::create(builder, regionOf(load), regionOf(store));
+    const SmallVector<OpFoldResult> counts = countsOf(store);
+    tile::CopyOp::create(builder, regionOf(load, counts), regionOf(store, counts));
     nest.erase();
     return true;
   }
 
   void run() {
     const std::optional<SmallVector<int64_t>> known = getConstantIntValues(nest.getMixedExtents());
-    if (!known || !collect())
-      return undo();
+    if (!known || !collect(*nest.getBodyBlock(), NestPart()) || accesses.empty())
+      return terms.undo();
     extents = *known;
     if (!mayMove() || !fits())
-      return undo();
+      return terms.undo();
     for (const OneAccess& access : accesses)
       stage(access);
+    for (const OneAccess& number : numbers)
+      takeOut(number);
+    settleBranches();
+    terms.undo();
   }
 
 private:
-  void undo() {
-    for (Operation* op : llvm::reverse(made))
-      if (op->use_empty())
-        op->erase();
-  }
-
   /// The load of a tile in L0C and the store to a tensor, if nothing else
   /// happens and all variables go through both in one order.
   bool collectCopy() {
@@ -155,9 +146,9 @@ private:
   }
 
   bool addAccess(Operation* op, Value buffer, ValueRange indices) {
-    OneAccess access{op, buffer, {}};
+    OneAccess access{op, buffer, {}, {}};
     for (Value index : indices) {
-      const std::optional<Term> term = termOf(index);
+      const std::optional<NestTerm> term = terms.of(index);
       if (!term)
         return false;
       access.terms.push_back(*term);
@@ -166,17 +157,30 @@ private:
     return true;
   }
 
-  tile::BufferRegion regionOf(const OneAccess& access) {
+  tile::BufferRegion regionOf(const OneAccess& access, ArrayRef<OpFoldResult> counts) {
     tile::BufferRegion region{access.buffer, {}, {}};
-    for (const Term& term : access.terms) {
+    for (const NestTerm& term : access.terms) {
       region.offsets.push_back(term.base ? OpFoldResult(term.base) : builder.getIndexAttr(0));
-      region.extents.push_back(builder.getIndexAttr(term.variable ? extents[*term.variable] : 1));
+      region.extents.push_back(term.variable ? counts[*term.variable] : builder.getIndexAttr(1));
     }
     return region;
   }
 
-  bool collect() {
-    for (Operation& op : nest.getBodyBlock()->without_terminator()) {
+  /// How many iterations of each variable an access happens in.
+  SmallVector<OpFoldResult> countsOf(const OneAccess& access) {
+    SmallVector<OpFoldResult> counts;
+    for (size_t variable = 0; variable < nestRank(); ++variable)
+      counts.push_back(terms.countOf(access.part, variable));
+    return counts;
+  }
+
+  bool collect(Block& block, const NestPart& around) {
+    for (Operation& op : block.without_terminator()) {
+      if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        if (!collectBranch(branch, around))
+          return false;
+        continue;
+      }
       auto load = dyn_cast<tile::LoadOp>(op);
       auto store = dyn_cast<tile::StoreOp>(op);
       auto atomic = dyn_cast<tile::AtomicOp>(op);
@@ -196,19 +200,54 @@ private:
                      : store ? store.getIndices()
                              : atomic.getIndices()))
         return false;
-      const OneAccess access = accesses.pop_back_val();
-      const SmallVector<size_t> variables = access.variables();
-      const bool isSorted = std::adjacent_find(variables.begin(), variables.end(),
-                                               std::greater_equal<>()) == variables.end();
-      if (!isSorted || type.getStrided() || (access.isStore() && variables.size() != nestRank()))
+      OneAccess access = accesses.pop_back_val();
+      access.part = load ? NestPart() : around;
+      if (!isOfTile(access))
         return false;
-      // The DMA adds rows; elements of a column are added one by one.
-      if (atomic && !variables.empty() && !access.terms.back().variable)
-        return false;
-      if (!variables.empty())
+      if (!access.variables().empty())
         accesses.push_back(access);
+      else if (load && &block != nest.getBodyBlock())
+        numbers.push_back(access);
     }
-    return !accesses.empty();
+    return true;
+  }
+
+  bool collectBranch(scf::IfOp branch, const NestPart& around) {
+    NestPart yes = around, no = around;
+    terms.cut(yes, branch.getCondition(), /*holds=*/true);
+    terms.cut(no, branch.getCondition(), /*holds=*/false);
+    return collect(branch.getThenRegion().front(), yes) &&
+           (branch.getElseRegion().empty() || collect(branch.getElseRegion().front(), no));
+  }
+
+  /// Whether a copy of a tile can do what an access does in all iterations.
+  bool isOfTile(const OneAccess& access) {
+    const SmallVector<size_t> variables = access.variables();
+    const bool isSorted = std::adjacent_find(variables.begin(), variables.end(),
+                                             std::greater_equal<>()) == variables.end();
+    if (!isSorted || cast<BufferType>(access.buffer.getType()).getStrided())
+      return false;
+    if (!access.isStore())
+      return true;
+    if (variables.size() != nestRank() || !access.part.isKnown)
+      return false;
+    const NestTerm& dense = access.terms.back();
+    // The DMA adds rows; elements of a column are added one by one.
+    if (isa<tile::AtomicOp>(access.op) && !dense.variable)
+      return false;
+    // Elements before a tensor are left out one by one: a copy from UB can't begin there.
+    return !dense.variable || !dense.base || !isTakenFrom(dense.base) ||
+           rangeAt(nest, dense.base).low >= 0;
+  }
+
+  /// Whether something is subtracted in a number, so that it may be meant to be negative.
+  static bool isTakenFrom(Value number) {
+    if (const std::optional<int64_t> known = getConstantIntValue(number))
+      return *known < 0;
+    Operation* op = number.getDefiningOp();
+    return isa_and_nonnull<arith::SubIOp>(op) ||
+           (isa_and_nonnull<arith::AddIOp, arith::IndexCastOp>(op) &&
+            llvm::any_of(op->getOperands(), isTakenFrom));
   }
 
   /// What the DMA can do while it stores.
@@ -223,47 +262,6 @@ private:
     return nest.getInductionVars().size();
   }
 
-  std::optional<Term> termOf(Value index) {
-    for (auto [number, variable] : llvm::enumerate(nest.getInductionVars()))
-      if (index == variable)
-        return Term{number, Value()};
-    if (Value same = uniform(index))
-      return Term{std::nullopt, isConstantIntValue(same, 0) ? Value() : same};
-    auto sum = index.getDefiningOp<arith::AddIOp>();
-    if (!sum)
-      return std::nullopt;
-    std::optional<Term> left = termOf(sum.getLhs()), right = termOf(sum.getRhs());
-    if (!left || !right || (left->variable && right->variable))
-      return std::nullopt;
-    Term term{left->variable ? left->variable : right->variable,
-              left->base ? left->base : right->base};
-    if (left->base && right->base) {
-      term.base = arith::AddIOp::create(builder, left->base, right->base);
-      made.push_back(term.base.getDefiningOp());
-    }
-    return term;
-  }
-
-  /// The value as it is known before the nest; null if it depends on the
-  /// iteration.
-  Value uniform(Value value) {
-    if (!nest.getBody().isAncestor(value.getParentRegion()))
-      return value;
-    if (Value known = outside.lookupOrNull(value))
-      return known;
-    Operation* op = value.getDefiningOp();
-    if (!op || !isPure(op) || op->getNumRegions() != 0)
-      return {};
-    for (Value operand : op->getOperands()) {
-      Value same = uniform(operand);
-      if (!same)
-        return {};
-      outside.map(operand, same);
-    }
-    made.push_back(builder.clone(*op, outside));
-    return outside.lookup(value);
-  }
-
   /// Loads move before the nest, stores behind it: no load may need what the
   /// nest stores.
   bool mayMove() {
@@ -271,7 +269,7 @@ private:
       for (const OneAccess& other : accesses)
         if (store.isStore() && other.op != store.op &&
             npu::storageOf(other.buffer) == npu::storageOf(store.buffer) &&
-            (!other.isSame(store) || (!other.isStore() && store.op->isBeforeInBlock(other.op))))
+            (!other.isSame(store) || (!other.isStore() && &store < &other)))
           return false;
     return true;
   }
@@ -297,7 +295,8 @@ private:
 
   void stage(const OneAccess& access) {
     builder.setInsertionPoint(nest);
-    const tile::BufferRegion region = regionOf(access);
+    const SmallVector<OpFoldResult> counts = countsOf(access);
+    const tile::BufferRegion region = regionOf(access, counts);
     SmallVector<Value> indices;
     for (size_t variable : access.variables())
       indices.push_back(nest.getInductionVars()[variable]);
@@ -305,20 +304,23 @@ private:
     Value tile = tile::AllocOp::create(
         builder, BufferType::get(shapeOf(access), type.getElementType(), MemorySpace::UB),
         builder.getStringAttr("staged"), IntegerAttr());
-    const tile::BufferRegion whole = tile::BufferRegion::whole(tile);
+    tiles.push_back(tile);
+    tile::BufferRegion part = tile::BufferRegion::whole(tile);
     if (auto load = dyn_cast<tile::LoadOp>(access.op)) {
-      tile::CopyOp::create(builder, region, whole);
-      builder.setInsertionPoint(load);
+      tile::CopyOp::create(builder, region, part);
+      builder.setInsertionPoint(nest.getBody().findAncestorOpInRegion(*load));
       Value element = tile::LoadOp::create(builder, load.getValue().getType(), tile, indices,
                                            /*in_bounds=*/true);
       load.getValue().replaceAllUsesWith(element);
     } else {
       auto atomic = dyn_cast<tile::AtomicOp>(access.op);
+      for (auto [number, variable] : llvm::enumerate(access.variables()))
+        part.extents[number] = counts[variable];
       builder.setInsertionPointAfter(last);
       if (atomic)
-        last = tile::AtomicTileOp::create(builder, tile::AtomicKind::Add, whole, region);
+        last = tile::AtomicTileOp::create(builder, tile::AtomicKind::Add, part, region);
       else
-        last = tile::CopyOp::create(builder, whole, region);
+        last = tile::CopyOp::create(builder, part, region);
       if (nest->hasAttr(kOnceAttr))
         last->setAttr(kOnceAttr, builder.getUnitAttr());
       builder.setInsertionPoint(access.op);
@@ -328,14 +330,144 @@ private:
     access.op->erase();
   }
 
+  /// A number in memory, the same in all iterations, is read outside of branches: what isn't in its tensor is 0.
+  void takeOut(const OneAccess& number) {
+    const auto isStored = [&](const OneAccess& access) {
+      return access.isStore() && npu::storageOf(access.buffer) == npu::storageOf(number.buffer);
+    };
+    if (llvm::any_of(accesses, isStored))
+      return;
+    auto load = cast<tile::LoadOp>(number.op);
+    builder.setInsertionPoint(nest.getBody().findAncestorOpInRegion(*load));
+    SmallVector<Value> indices;
+    for (const NestTerm& term : number.terms)
+      indices.push_back(term.base ? term.base
+                                  : arith::ConstantIndexOp::create(builder, 0).getResult());
+    load.getValue().replaceAllUsesWith(tile::LoadOp::create(
+        builder, load.getValue().getType(), number.buffer, indices, /*in_bounds=*/false));
+    load.erase();
+  }
+
+  /// Of branches that only store to tensors nothing is left: what lies behind a part of a tile is not copied. Others get
+  /// a condition that counts from the nest's first iteration, and numbers where they are not taken.
+  void settleBranches() {
+    SmallVector<scf::IfOp> branches;
+    nest.getBody().walk([&](scf::IfOp branch) { branches.push_back(branch); });
+    for (scf::IfOp branch : branches) // from the innermost outwards
+      if (storesToTiles(branch) && !runsAlways(branch))
+        ask(branch);
+    SmallVector<Value> left;
+    nest.getBody().walk([&](tile::StoreOp store) {
+      if (store->getParentOp() != nest && llvm::is_contained(tiles, store.getBuffer()) &&
+          !llvm::is_contained(left, store.getBuffer()))
+        left.push_back(store.getBuffer());
+    });
+    builder.setInsertionPoint(nest);
+    for (Value tile : left) {
+      const Type element = cast<BufferType>(tile.getType()).getScalarType();
+      Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(element));
+      tile::FillOp::create(builder, zero, tile::BufferRegion::whole(tile));
+    }
+  }
+
+  bool storesToTiles(scf::IfOp branch) {
+    return branch
+        ->walk([&](tile::StoreOp store) {
+          return llvm::is_contained(tiles, store.getBuffer()) ? WalkResult::interrupt()
+                                                              : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  bool runsAlways(scf::IfOp branch) {
+    Region& otherwise = branch.getElseRegion();
+    if (branch.getNumResults() != 0 ||
+        (!otherwise.empty() && !otherwise.front().without_terminator().empty()))
+      return false;
+    Block& block = branch.getThenRegion().front();
+    for (Operation& op : block.without_terminator()) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      auto store = dyn_cast<tile::StoreOp>(op);
+      const bool isHarmless = load    ? isThere(load)
+                              : store ? llvm::is_contained(tiles, store.getBuffer())
+                                      : op.getNumRegions() == 0 && isPure(&op);
+      if (!isHarmless)
+        return false;
+    }
+    block.getTerminator()->erase();
+    branch->getBlock()->getOperations().splice(branch->getIterator(), block.getOperations());
+    branch.erase();
+    return true;
+  }
+
+  /// Whether an element has been written in all iterations, also where a branch around isn't taken.
+  bool isThere(tile::LoadOp load) {
+    const Value buffer = load.getBuffer();
+    const BufferType type = load.getBuffer().getType();
+    if (llvm::is_contained(tiles, buffer))
+      return true;
+    if (type.isGlobal() || type.isPerThread() || !buffer.getDefiningOp<tile::AllocOp>() ||
+        !type.hasStaticShape() ||
+        !llvm::all_of(llvm::zip(load.getIndices(), type.getShape()), [&](const auto& dim) {
+          return terms.isWithin(std::get<0>(dim), std::get<1>(dim));
+        }))
+      return false;
+    for (Operation* place = nest; !isa<tile::LaunchOp>(place); place = place->getParentOp())
+      for (Operation* op = place->getPrevNode(); op; op = op->getPrevNode())
+        if (writesAll(op, buffer))
+          return true;
+    return false;
+  }
+
+  static bool writesAll(Operation* op, Value buffer) {
+    if (auto copy = dyn_cast<tile::CopyOp>(op))
+      return copy.getTarget() == buffer && copy.getTargetRegion().isWhole();
+    if (auto fill = dyn_cast<tile::FillOp>(op))
+      return fill.getTarget() == buffer && fill.getTargetRegion().isWhole();
+    if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+      return reduce.getTarget() == buffer && reduce.getTargetRegion().isWhole();
+    auto other = dyn_cast<tile::ParallelOp>(op);
+    if (!other)
+      return false;
+    const std::optional<SmallVector<int64_t>> known = getConstantIntValues(other.getMixedExtents());
+    return known &&
+           llvm::any_of(other.getBodyBlock()->getOps<tile::StoreOp>(), [&](tile::StoreOp store) {
+             return store.getBuffer() == buffer &&
+                    llvm::equal(store.getIndices(), other.getInductionVars()) &&
+                    ArrayRef<int64_t>(*known) == store.getBuffer().getType().getShape();
+           });
+  }
+
+  /// Numbers up to the nest's extents are compared at once, whatever the condition counts.
+  void ask(scf::IfOp branch) {
+    NestPart part;
+    terms.cut(part, branch.getCondition(), /*holds=*/true);
+    if (!part.isKnown || !part.conditions.empty() || part.isWhole())
+      return;
+    SmallVector<OpFoldResult> counts;
+    for (size_t variable = 0; variable < nestRank(); ++variable)
+      counts.push_back(terms.countOf(part, variable));
+    builder.setInsertionPoint(branch);
+    Value all;
+    for (auto [count, variable] : llvm::zip(counts, nest.getInductionVars())) {
+      auto end = dyn_cast<Value>(count);
+      if (!end)
+        continue;
+      Value one = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, variable, end);
+      all = all ? arith::AndIOp::create(builder, all, one).getResult() : one;
+    }
+    branch.getConditionMutable().assign(all);
+  }
+
   tile::ParallelOp nest;
   Operation* last; ///< of the nest and what has been put behind it, in the
                    ///< order of the stores
   int64_t mostBytes;
   ImplicitLocOpBuilder builder;
-  IRMapping outside;
-  SmallVector<Operation*> made; ///< before the nest, for indices
-  SmallVector<OneAccess> accesses;
+  NestTerms terms;
+  SmallVector<OneAccess, 0> accesses; ///< in order
+  SmallVector<OneAccess, 0> numbers;  ///< loads in branches, the same in all iterations
+  SmallVector<Value> tiles;           ///< made for them
   SmallVector<int64_t> extents;
 };
 

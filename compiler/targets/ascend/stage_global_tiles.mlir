@@ -184,3 +184,90 @@ func.func @vid_of_the_scope(%C: !tile.buffer<32x64xf32, global> {tile.name = "C"
   }
   return
 }
+
+// -----
+// What begins before its tensor is padded. Of guarded stores the part is copied that the guard leaves, and nothing of the guard stays.
+// CHECK-LABEL: func.func @guarded
+func.func @guarded(%X: !tile.buffer<?xf32, global> {tile.name = "X"}, %Y: !tile.buffer<?xf32, global> {tile.name = "Y"}, %m: i32, %n: index) {
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[FIRST:.*]] = arith.muli
+    // CHECK: %[[END:.*]] = arith.subi %{{.*}}, %[[FIRST]] : index
+    // CHECK: %[[BEFORE:.*]] = arith.subi %[[FIRST]]
+    // CHECK: tile.copy %{{.*}}[%[[BEFORE]]] [64] : !tile.buffer<?xf32, global> to %[[X:.*]] :
+    // CHECK: %[[LESS:.*]] = arith.minsi %{{.*}}, %[[END]] : index
+    // CHECK: %[[COUNT:.*]] = arith.maxsi %[[LESS]]
+    // CHECK: %[[Y:.*]] = tile.alloc "staged"
+    // CHECK: tile.parallel
+    // CHECK-NOT: scf.if
+    // CHECK: tile.store %{{.*}}, %[[Y]]
+    // CHECK: tile.copy %[[Y]][0] [%[[COUNT]]] : !tile.buffer<64xf32, UB> to %{{.*}}[%[[FIRST]]] [%[[COUNT]]]
+    tile.parallel (%i) in [64] {
+      %first = arith.muli %cid, %c64 : index
+      %at = arith.addi %first, %i : index
+      %before = arith.subi %at, %c3 : index
+      %end = arith.index_cast %m : i32 to index
+      %isThere = arith.cmpi slt, %at, %end : index
+      scf.if %isThere {
+        %v = tile.load %X[%before] : !tile.buffer<?xf32, global>
+        tile.store %v, %Y[%at] : !tile.buffer<?xf32, global>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// Where the branch does more, it stays, and counts from the first iteration; the tile has numbers where it isn't taken.
+// CHECK-LABEL: func.func @kept
+func.func @kept(%Y: !tile.buffer<?xf32, global> {tile.name = "Y"}, %m: index, %v: f32, %n: index) {
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    // CHECK: %[[COUNT:.*]] = arith.maxsi
+    // CHECK: tile.fill %{{.*}} : !tile.buffer<64xf32, UB> with
+    // CHECK: tile.parallel (%[[I:.*]]) in [64]
+    // CHECK: %[[TAKEN:.*]] = arith.cmpi slt, %[[I]], %{{.*}} : index
+    // CHECK: scf.if %[[TAKEN]]
+    // CHECK: tile.store %{{.*}}, %{{.*}}[%[[I]]] in_bounds
+    // CHECK: tile.copy %{{.*}}[0] [%[[COUNT]]]
+    tile.parallel (%i) in [64] {
+      %first = arith.muli %cid, %c64 : index
+      %at = arith.addi %first, %i : index
+      %isThere = arith.cmpi sge, %m, %at : index
+      scf.if %isThere {
+        tile.store %v, %x[%i] : !tile.buffer<64xf32, UB>
+        tile.store %v, %Y[%at] : !tile.buffer<?xf32, global>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// No such part: other conditions, and what is stored before the tensor.
+// CHECK-LABEL: func.func @other_guards
+// CHECK-NOT: tile.copy
+func.func @other_guards(%Y: !tile.buffer<?xf32, global> {tile.name = "Y"}, %v: f32, %n: index) {
+  %c3 = arith.constant 3 : index
+  tile.launch (%cid) in (%n) npu {
+    tile.parallel (%i) in [64] {
+      %isOther = arith.cmpi ne, %i, %c3 : index
+      scf.if %isOther {
+        tile.store %v, %Y[%i] : !tile.buffer<?xf32, global>
+      }
+    }
+    tile.parallel (%i) in [64] {
+      %isBehind = arith.cmpi sge, %i, %c3 : index
+      scf.if %isBehind {
+        tile.store %v, %Y[%i] : !tile.buffer<?xf32, global>
+      }
+    }
+    tile.parallel (%i) in [64] {
+      %before = arith.subi %i, %c3 : index
+      tile.store %v, %Y[%before] : !tile.buffer<?xf32, global>
+    }
+  }
+  return
+}

@@ -17,6 +17,7 @@
 /// loops. The order of a nest's iterations is free, so each operation may run over all of them
 /// before the next one. NestVectorizer does the work.
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/join_dims.h"
 #include "compiler/targets/ascend/line_reductions.h"
 #include "compiler/targets/ascend/named_nests.h"
@@ -72,6 +73,27 @@ bool isMoving(Value index, tile::ParallelOp nest) {
   Operation* op = index.getDefiningOp();
   return op &&
          llvm::any_of(op->getOperands(), [&](Value operand) { return isMoving(operand, nest); });
+}
+
+/// What to do about the elements of tensors that a nest takes, or stores, one by one; empty if it does neither.
+std::string wayOutOf(tile::ParallelOp nest) {
+  std::string taken, stored;
+  nest->walk([&](Operation* op) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    auto store = dyn_cast<tile::StoreOp>(op);
+    if (!load && !store)
+      return;
+    const Value buffer = load ? load.getBuffer() : store.getBuffer();
+    const ValueRange indices =
+        load ? ValueRange(load.getIndices()) : ValueRange(store.getIndices());
+    std::string& name = load ? taken : stored;
+    if (cast<tile::BufferType>(buffer.getType()).isGlobal() && name.empty() &&
+        llvm::any_of(indices, [&](Value index) { return isMoving(index, nest); }))
+      name = quotedBuffer(npu::storageOf(buffer));
+  });
+  if (!taken.empty())
+    return "; copy what it takes of " + taken + " to a tile first, with T.copy";
+  return stored.empty() ? "" : "; let it fill a tile, which T.copy stores to " + stored;
 }
 
 /// The same of one that no two iterations of a loop around the nest begin at a block with.
@@ -240,7 +262,7 @@ private:
     auto dtype = nest->getAttrOfType<StringAttr>(kReductionAttr);
     if (!dtype) {
       if (told.insert({nest.getLoc().getAsOpaquePointer(), reason}).second)
-        nest.emitRemark() << "this nest" << on << reason;
+        nest.emitRemark() << "this nest" << on << reason << wayOutOf(nest);
     } else if (toldReductions.insert(nest.getLoc()).second) { // its first line, and the others
       nest.emitRemark() << "this reduction" << on
                         << (dtype.empty() ? reason
