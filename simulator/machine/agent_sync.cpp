@@ -501,7 +501,7 @@ void Agent::checkArrivals() {
                    std::to_string(arrivals[flag].open) +
                    (arrivals[flag].open == 1 ? " time" : " times") +
                    " more than it is waited for; the next kernel would see it [ErrorSync3]",
-               true, arrivals[flag].setAt,
+               !options.relaxed, arrivals[flag].setAt,
                {{{},
                  "add " + Advice(arrivals[flag].setAt).waitCrossFlag(std::to_string(flag)) +
                      " on that core, or set it less often"}});
