@@ -17,6 +17,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/column_copies.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/lone_loads.h"
 #include "compiler/targets/ascend/overlapping_copies.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/product_copies.h"
@@ -38,11 +39,14 @@ void orderPipes(ImplicitLocOpBuilder& builder, const RouteContext& context, Pipe
 
 /// Whether a load of this part of a buffer would write what lies behind it, too: the DMA writes
 /// whole blocks of 32 bytes. Behind the last column there is padding.
-bool endsWithinBlock(const tile::BufferRegion& ub) {
+bool endsWithinBlock(tile::CopyOp load) {
+  const tile::BufferRegion ub = load.getTargetRegion();
   const ArrayRef<int64_t> shape = ub.type().getShape();
   if (ub.isWhole() || shape.empty())
     return false;
   size_t row = shape.size() - 1;
+  if (load->hasAttr(kLoneLoadAttr) && shape[row] > 1)
+    return false;
   while (row > 0 && shape[row] == 1) // columns lie side by side, as a row does
     --row;
   const std::optional<int64_t> first = getConstantIntValue(ub.offsets[row]);
@@ -210,7 +214,7 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
   const bool isWithin =
       rowsBeginWithinBlocks(isLoad ? target : source) && !elementsOfOneRow(copy, isLoad);
   if (!isApart && !isWithin && source.type().getElementType() == target.type().getElementType() &&
-      !(isLoad && endsWithinBlock(target)))
+      !(isLoad && endsWithinBlock(copy)))
     return SmallVector<tile::CopyOp>();
   ImplicitLocOpBuilder builder(copy.getLoc(), copy);
   auto [shape, extents] = ownDims(isLoad ? target : source);
@@ -524,6 +528,7 @@ public:
   void runOnOperation() override {
     const EventNumbers events(getOperation());
     const RouteContext context{waits, events};
+    markLoneLoads(getOperation());
     getOperation().walk([&](tile::ReduceOp reduce) { copyReduced(reduce, context); });
     getOperation().walk([&](tile::ScanOp scan) { copyScanned(scan, context); });
     SmallVector<Operation*> work;

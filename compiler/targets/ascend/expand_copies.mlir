@@ -644,3 +644,33 @@ func.func @parts_of_one_tile(%k: index {tile.name = "k"}) attributes {tile.kerne
   }
   return
 }
+
+// -----
+// A part of a row, alone in its tile, may end within a block; with something else in the tile it comes through another one.
+// CHECK-LABEL: func.func @part_alone
+func.func @part_alone(%A: !tile.buffer<100xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[ALONE:.*]] = tile.alloc "alone"
+    %alone = tile.alloc "alone" : !tile.buffer<64xf32, UB>
+    // CHECK: %[[MIXED:.*]] = tile.alloc "mixed"
+    %mixed = tile.alloc "mixed" : !tile.buffer<64xf32, UB>
+    // CHECK: %[[TURNS:.*]] = tile.alloc "turns"
+    %turns = tile.alloc "turns" : !tile.buffer<64xf32, UB>
+    // CHECK: npu.load_ub {{.*}} to %[[ALONE]]
+    tile.copy %A[0] [%n] : !tile.buffer<100xf32, global> to %alone[0] [%n] : !tile.buffer<64xf32, UB>
+    // CHECK: npu.duplicate %[[MIXED]]
+    tile.fill %mixed : !tile.buffer<64xf32, UB> with %zero : f32
+    // CHECK: %[[OTHER:.*]] = tile.alloc "converted"
+    // CHECK: npu.load_ub {{.*}} to %[[OTHER]]
+    tile.copy %A[0] [%n] : !tile.buffer<100xf32, global> to %mixed[0] [%n] : !tile.buffer<64xf32, UB>
+    tile.for %k = %c0 to %n step %c1 {
+      // CHECK: %[[THIRD:.*]] = tile.alloc "converted"
+      // CHECK: npu.load_ub {{.*}} to %[[THIRD]]
+      tile.copy %A[0] [%k] : !tile.buffer<100xf32, global> to %turns[0] [%k] : !tile.buffer<64xf32, UB>
+    }
+  }
+  return
+}

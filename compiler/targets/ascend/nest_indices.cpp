@@ -129,6 +129,13 @@ std::optional<int64_t> differenceOf(Value a, Value b) {
   return isConstant ? std::optional(sum.constant) : std::nullopt;
 }
 
+bool isSumOf(Value number, llvm::function_ref<bool(Value)> isKnown) {
+  Sum sum;
+  return sum.add(number, 1) && llvm::all_of(sum.terms, [&](const auto& term) {
+           return term.second == 0 || isKnown(term.first);
+         });
+}
+
 tile::BufferRegion withKnownExtents(tile::BufferRegion region) {
   for (OpFoldResult& extent : region.extents)
     if (auto value = dyn_cast<Value>(extent))

@@ -51,5 +51,7 @@ tile::BufferRegion withKnownExtents(tile::BufferRegion region);
 bool isSameRegion(const tile::BufferRegion& a, const tile::BufferRegion& b);
 /// a - b, if that is a number for sure. Either may be null, which is 0.
 std::optional<int64_t> differenceOf(mlir::Value a, mlir::Value b);
+/// Whether a number is a sum of such as `isKnown` knows, once what it adds and takes away again is left out.
+bool isSumOf(mlir::Value number, llvm::function_ref<bool(mlir::Value)> isKnown);
 
 } // namespace tilewright::ascend
