@@ -83,21 +83,6 @@ bool reaches(int64_t distance, int64_t width, ArrayRef<Steps> steps, int64_t& le
   return false;
 }
 
-/// `write` - `read`, if that is a number; their factors may differ.
-std::optional<int64_t> distanceOf(const ElementPlace& write, const ElementPlace& read) {
-  SmallVector<std::pair<Value, int64_t>> others = write.others;
-  for (const auto& [value, factor] : read.others) {
-    auto* same =
-        llvm::find_if(others, [&](const auto& other) { return isSameNumber(other.first, value); });
-    if (same == others.end())
-      return std::nullopt;
-    same->second -= factor;
-  }
-  if (llvm::any_of(others, [](const auto& other) { return other.second != 0; }))
-    return std::nullopt;
-  return write.constant - read.constant;
-}
-
 /// Whether an iteration surely reads what another one stores. Each index counts by itself: the places get steps
 /// by which no index reaches into another's.
 bool isReadElsewhere(tile::StoreOp store, tile::LoadOp load, ArrayRef<int64_t> extents,
@@ -151,8 +136,22 @@ std::optional<ElementPlace> placeInNest(ValueRange indices, ArrayRef<int64_t> st
   return place;
 }
 
-std::optional<int64_t> overlapOf(const ElementPlace& write, const ElementPlace& read,
-                                 ArrayRef<int64_t> extents, int64_t width) {
+std::optional<int64_t> distanceOf(const ElementPlace& write, const ElementPlace& read) {
+  SmallVector<std::pair<Value, int64_t>> others = write.others;
+  for (const auto& [value, factor] : read.others) {
+    auto* same =
+        llvm::find_if(others, [&](const auto& other) { return isSameNumber(other.first, value); });
+    if (same == others.end())
+      return std::nullopt;
+    same->second -= factor;
+  }
+  if (llvm::any_of(others, [](const auto& other) { return other.second != 0; }))
+    return std::nullopt;
+  return write.constant - read.constant;
+}
+
+std::optional<bool> meetElsewhere(const ElementPlace& write, const ElementPlace& read,
+                                  ArrayRef<int64_t> extents, int64_t width) {
   const std::optional<int64_t> distance = distanceOf(write, read);
   if (!distance)
     return std::nullopt;
@@ -173,7 +172,16 @@ std::optional<int64_t> overlapOf(const ElementPlace& write, const ElementPlace& 
   llvm::sort(steps,
              [](const Steps& a, const Steps& b) { return std::abs(a.step) > std::abs(b.step); });
   int64_t left = kMostTried;
-  return isElsewhere && reaches(*distance, width, steps, left) ? distance : std::nullopt;
+  if (!isElsewhere)
+    return false;
+  const bool isReached = reaches(*distance, width, steps, left);
+  return isReached || left > 0 ? std::optional(isReached) : std::nullopt;
+}
+
+std::optional<int64_t> overlapOf(const ElementPlace& write, const ElementPlace& read,
+                                 ArrayRef<int64_t> extents, int64_t width) {
+  return meetElsewhere(write, read, extents, width) == true ? distanceOf(write, read)
+                                                            : std::nullopt;
 }
 
 tile::StoreOp dependsOnItself(tile::ParallelOp nest) {

@@ -24,6 +24,13 @@ std::optional<llvm::SmallVector<int64_t>> extentsOfStraightNest(tile::ParallelOp
 std::optional<ElementPlace> placeInNest(mlir::ValueRange indices, llvm::ArrayRef<int64_t> steps,
                                         tile::ParallelOp nest);
 
+/// `write` - `read`, if that is a number; their factors may differ.
+std::optional<int64_t> distanceOf(const ElementPlace& write, const ElementPlace& read);
+
+/// Whether an iteration reads what another one writes, if that is known. `width`: of an element.
+std::optional<bool> meetElsewhere(const ElementPlace& write, const ElementPlace& read,
+                                  llvm::ArrayRef<int64_t> extents, int64_t width);
+
 /// How far what a nest writes begins behind what it reads, if one iteration surely reads what another one writes.
 /// `width`: of an element.
 std::optional<int64_t> overlapOf(const ElementPlace& write, const ElementPlace& read,

@@ -14,17 +14,6 @@ namespace tilewright::ascend {
 
 using namespace mlir;
 
-std::string quotedBuffer(Value storage) {
-  std::string name;
-  if (auto alloc = storage.getDefiningOp<tile::AllocOp>())
-    name = alloc.getSymName().value_or("").str();
-  else if (auto argument = dyn_cast<BlockArgument>(storage))
-    if (auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
-      if (auto word = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), tile::kNameAttr))
-        name = word.str();
-  return name.empty() ? name : "'" + name + "'";
-}
-
 namespace {
 
 /// Whether a load to L0 is one of a gemm's own: those of the kernel stand on another line than what they feed.

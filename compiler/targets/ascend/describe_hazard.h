@@ -2,6 +2,7 @@
 /// Hazards in the words of users.
 #pragma once
 
+#include "compiler/passes/analysis/buffer_name.h"
 #include "compiler/targets/ascend/analysis/happens_before.h"
 
 #include <mlir/IR/Value.h>
@@ -14,9 +15,6 @@ namespace tilewright::ascend {
 inline constexpr char kWhyAttr[] = "ascend.why";
 /// The same for all ends of one flag, and of no other.
 inline constexpr char kWhyNumberAttr[] = "ascend.why_number";
-
-/// 'a', as the kernel calls a tensor or tile; empty if it has no name.
-std::string quotedBuffer(mlir::Value storage);
 
 /// "exp needs what T.copy to UB of an earlier iteration writes"; of what isn't read, but written over, "overwrites what
 /// ... writes", or "... reads". `conflicts` are those of the hazard's program, here and below.

@@ -7,6 +7,7 @@
 #include "compiler/passes/analysis/fragment_sets.h"
 #include "compiler/passes/analysis/thread_groups.h"
 #include "compiler/targets/cpu/external_symbols.h"
+#include "compiler/targets/cpu/function_overlaps.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
@@ -147,6 +148,20 @@ static void checkFragments(tile::LaunchOp launch, std::vector<Diagnostic>& found
   }
 }
 
+/// A function of T.tile whose destination surely overlaps an operand in part: an NPU has no order for that.
+static void checkOperands(func::FuncOp kernel, std::vector<Diagnostic>& found) {
+  kernel.walk([&](tile::ParallelOp nest) {
+    auto function = nest->getAttrOfType<StringAttr>("function");
+    if (!function)
+      return;
+    if (const std::optional<std::string> overlap = describeOverlap(nest, denseStrides))
+      found.push_back({Severity::Error,
+                       placeOf(nest.getLoc()),
+                       "T.tile." + function.getValue().str() + " " + *overlap,
+                       {}});
+  });
+}
+
 /// What groups of threads can't do, as the passes will find it.
 static void checkThreadGroups(func::FuncOp kernel, std::vector<Diagnostic>& found) {
   if (llvm::none_of(kernel.getOps<tile::LaunchOp>(), hasThreadGroups))
@@ -190,6 +205,7 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>
     if (auto type = dyn_cast<BufferType>(argument.getType()))
       report(argument.getLoc(), refuseBuffer(type));
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) { report(op->getLoc(), refuseOp(op, own)); });
+  checkOperands(kernel, found);
   checkThreadGroups(kernel, found);
   // Also what all buffers of a launch take together: reuse of dead ones is not counted on.
   for (auto launch : kernel.getOps<tile::LaunchOp>()) {

@@ -24,6 +24,7 @@ std::unique_ptr<mlir::Pass> createMarkRoundings(bool areShort = false);
 std::unique_ptr<mlir::Pass> createLowerDots(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPartOverlaps();
+std::unique_ptr<mlir::Pass> createFunctionOverlaps();
 std::unique_ptr<mlir::Pass> createStoreResults();
 std::unique_ptr<mlir::Pass> createReadInPlace(const Machine& machine);
 std::unique_ptr<mlir::Pass> createFuseReductions(const Machine& machine, bool fast = false);

@@ -207,7 +207,8 @@ bool compileModule(ModuleOp original, Session& session) {
       !runPass(*module, createSplitFragments(), kPrefix, session) ||
       !runPass(*module, createInsertSyncs(), kPrefix, session) ||
       !runPass(*module, createSplitThreads(), kPrefix, session) ||
-      !runPass(*module, createPartOverlaps(), kPrefix, session))
+      !runPass(*module, createPartOverlaps(), kPrefix, session) ||
+      !runPass(*module, createFunctionOverlaps(), kPrefix, session))
     return fail(session);
   numberAsserts(*module);
   const OwningOpRef<ModuleOp> described = module->clone(); // the manifest lists all assertions

@@ -20,6 +20,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([machine] { return createLowerDots(machine); });
   mlir::registerPass([machine] { return createPackGemmOperands(machine); });
   mlir::registerPass([] { return createPartOverlaps(); });
+  mlir::registerPass([] { return createFunctionOverlaps(); });
   mlir::registerPass([] { return createStoreResults(); });
   mlir::registerPass([machine] { return createReadInPlace(machine); });
   mlir::registerPass([machine] { return createFuseReductions(machine); });
