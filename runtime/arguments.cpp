@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/arguments.h"
 
+#include "runtime/tensor_overlap.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -34,6 +36,10 @@ std::string deviceName(DlDevice device) {
 
 bool isEmpty(const TensorView& view) {
   return std::ranges::any_of(std::span(view.shape, view.ndim), [](int64_t n) { return n == 0; });
+}
+
+bool contains(std::span<const size_t> numbers, size_t number) {
+  return std::ranges::find(numbers, number) != numbers.end();
 }
 
 /// Whether the size of this dim counts bytes of several elements each.
@@ -436,6 +442,43 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
             constraint({param, d, true}, given, wanted);
     return false;
   }
+  return true;
+}
+
+bool ArgumentChecker::failApart(size_t param, size_t other, std::string_view what,
+                                std::string& error) const {
+  error = subject(param) + std::string(what) + " argument " + std::to_string(other) + " '" +
+          spec.params[other].name + "'";
+  return false;
+}
+
+bool ArgumentChecker::checkApart(std::span<const TensorView> views, std::string& error) const {
+  const auto counts = [&](size_t i) {
+    return spec.params[i].isTensor && spec.params[i].used && views[i].isPresent &&
+           !isEmpty(views[i]);
+  };
+  const auto isWritten = [&](size_t i) { return spec.params[i].written || outputs[i]; };
+  for (size_t i = 0; i < spec.params.size(); ++i)
+    for (size_t other = 0; isWritten(i) && counts(i) && other < spec.params.size(); ++other) {
+      const Param &written = spec.params[i], &second = spec.params[other];
+      const bool isDone = other == i || (isWritten(other) && other < i);
+      if (isDone || !counts(other) || written.mayOverlap || second.mayOverlap)
+        continue;
+      const TensorOverlap overlap = compareTensors(views[i], views[other]);
+      if (overlap == TensorOverlap::InPart) {
+        failApart(i, other, "is written, and overlaps in part", error);
+        error += "; let them be the same or apart, or have the kernel say "
+                 "T.annotate_restrict_buffers(" +
+                 written.name + ", " + second.name + ")";
+        return false;
+      }
+      if (overlap == TensorOverlap::Same &&
+          (contains(written.apartFrom, other) || contains(second.apartFrom, i))) {
+        failApart(i, other, "is the same memory as", error);
+        error += ", but the kernel reads other elements of it while it writes these";
+        return false;
+      }
+    }
   return true;
 }
 

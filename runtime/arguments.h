@@ -23,7 +23,7 @@ struct TensorView {
   bool isPresent = false; // false: None, or an output still to be made
 };
 
-/// The order of use: `checkType` for each tensor given, `solve` once, `checkShape` for each tensor.
+/// The order of use: `checkType` for each tensor given, `solve` once, `checkShape` for each tensor, `checkApart` once.
 /// All return false with `error` set to a full message; nothing is allocated when all is well.
 class ArgumentChecker {
 public:
@@ -55,6 +55,10 @@ public:
              std::span<int64_t> symbols, std::string& error) const;
   bool checkShape(size_t param, const TensorView& view, std::span<const int64_t> symbols,
                   std::string& error) const;
+
+  /// Whether no tensor that is written overlaps another in part, or is one that the kernel reads elsewhere at once.
+  /// After `checkShape`.
+  bool checkApart(std::span<const TensorView> views, std::string& error) const;
 
   /// The shape in memory of an output: sub-byte elements are packed along the last dim.
   bool outputShape(size_t param, std::span<const int64_t> symbols, std::span<int64_t> shape,
@@ -94,6 +98,7 @@ private:
                    std::string& error) const;
   bool solveOne(const Equation& equation, int64_t given, std::span<int64_t> symbols,
                 uint64_t& known, std::string& error) const;
+  bool failApart(size_t param, size_t other, std::string_view what, std::string& error) const;
   bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,
                     std::string& error) const;
   bool failShape(size_t param, const TensorView& view, std::span<const int64_t> symbols, size_t dim,

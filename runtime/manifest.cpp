@@ -204,6 +204,12 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
     reader.fail("align", "must be a power of two");
   if (entry.contains("written"))
     param.written = entry["written"].is_boolean() && entry["written"].get<bool>();
+  param.mayOverlap = reader.flag(entry, "overlaps");
+  for (const Json& other : reader.list(entry, "apart"))
+    if (other.is_number_unsigned())
+      param.apartFrom.push_back(other.get<size_t>());
+    else
+      reader.fail("apart", "must hold numbers of parameters");
   return param;
 }
 

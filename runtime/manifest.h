@@ -57,6 +57,8 @@ struct Param {
   std::optional<std::vector<Dim>> strides; // nothing: row-major and contiguous
   int64_t align = 1;                       // bytes
   bool written = false;                    // if so, no read-only memory may be passed
+  bool mayOverlap = false;                 // others in part, as the kernel says
+  std::vector<size_t> apartFrom;           // of parameters that may not be the same memory
 };
 
 struct DeviceAssertion {

@@ -9,7 +9,7 @@ namespace tilewright::runtime {
 namespace {
 
 const std::string whole = R"({"format": 1, "name": "k", "target": "cpu", "cpu": "x86-64",
-  "params": [{"kind": "tensor", "name": "A", "dtype": "float16", "align": 64, "used": false,
+  "params": [{"kind": "tensor", "name": "A", "dtype": "float16", "align": 64, "used": false, "overlaps": true, "apart": [1],
               "shape": [4, {"const": 1, "terms": [[2, 0], [-1, 1]]}, {"product": [0, 1]}],
               "strides": [1, 2, 3]},
              {"kind": "scalar", "name": "s", "dtype": "int32"}],
@@ -32,6 +32,8 @@ TEST(Manifest, ReadsAllFields) {
   EXPECT_EQ(param.type->name, "float16");
   EXPECT_EQ(param.align, 64);
   EXPECT_FALSE(param.used);
+  EXPECT_TRUE(param.mayOverlap);
+  EXPECT_EQ(param.apartFrom, std::vector<size_t>{1});
   EXPECT_EQ(param.shape[0].constant, 4);
   EXPECT_EQ(param.shape[1].terms, (std::vector<std::pair<int64_t, int32_t>>{{2, 0}, {-1, 1}}));
   EXPECT_TRUE(param.shape[2].isProduct);
@@ -162,6 +164,10 @@ TEST(Manifest, SaysWhatIsWrong) {
             "manifest: 'shape' holds an integer beyond 64 bits");
   EXPECT_EQ(errorAfter("[1, 2, 3]", "[1, 2]"),
             "manifest: 'strides' must have one entry per dim of 'shape'");
+  EXPECT_EQ(errorAfter("\"overlaps\": true", "\"overlaps\": 1"),
+            "manifest: 'overlaps' must be true or false");
+  EXPECT_EQ(errorAfter("\"apart\": [1]", "\"apart\": [-1]"),
+            "manifest: 'apart' must hold numbers of parameters");
   EXPECT_EQ(errorAfter("\"align\": 64", "\"align\": 48"),
             "manifest: 'align' must be a power of two");
   EXPECT_EQ(errorAfter("[\"m\", \"n\"]", "[\"m\", \"n\", 1]"),

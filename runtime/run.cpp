@@ -148,6 +148,8 @@ bool LoadedKernel::run(std::span<const Argument> arguments, std::string& error) 
   for (size_t i = 0; i < arguments.size(); ++i)
     if (manifest.params[i].isTensor && !checker.checkShape(i, views[i], symbols, error))
       return false;
+  if (!checker.checkApart(views, error))
+    return false;
   TwLaunch launch{};
   LaunchResult result = runBlocks(*state->code, slots.data(), launch);
   if (result.end != LaunchEnd::Done)

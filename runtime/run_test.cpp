@@ -53,6 +53,12 @@ TEST(Run, SaysWhatDoesNotFit) {
             "scale: argument 1 'y' has dtype float64 but float32 was expected");
   EXPECT_EQ(errorOf({{x, {4}}, {fixed, {4}}, 1.0}),
             "scale: argument 1 'y' is read-only but the kernel writes it");
+  std::vector<float> both(7);
+  EXPECT_EQ(
+      errorOf(
+          {{both.data(), Dtype::float32(), {4}}, {both.data() + 3, Dtype::float32(), {4}}, 1.0}),
+      "scale: argument 1 'y' is written, and overlaps in part argument 0 'x'; let them be the "
+      "same or apart, or have the kernel say T.annotate_restrict_buffers(y, x)");
   EXPECT_EQ(errorOf({{x, {4}}, {y.data(), Dtype::float32(), {4}, {1, 1}}, 1.0}),
             "scale: argument 1 'y' has 2 strides but 1 dims");
   const int64_t huge = int64_t(1) << 49;

@@ -3,6 +3,7 @@
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
 #include "compiler/builder/operands.h"
+#include "compiler/ir/address_attribute.h"
 #include "compiler/ir/place_of.h"
 
 namespace tilewright {
@@ -254,6 +255,17 @@ void KernelBuilder::annotateReducer(Buffer tile, std::string_view op) {
     return;
   if (auto alloc = state->record(tile).ir.getDefiningOp<tile::AllocOp>())
     alloc->setAttr("reducer", state->ir.getStringAttr(op));
+}
+
+void KernelBuilder::annotateOverlaps(Buffer tensor) {
+  if (!state->isUsable(tensor))
+    return;
+  const BufferRecord& record = state->record(tensor);
+  auto argument = mlir::dyn_cast<mlir::BlockArgument>(record.ir);
+  if (!record.isArgument || !argument)
+    return; // a call doesn't give it
+  state->argumentAttributes[argument.getArgNumber()].set(tile::kOverlapsAttr,
+                                                         state->ir.getUnitAttr());
 }
 
 void KernelBuilder::annotateSafeValue(Buffer buffer, Value value) {

@@ -8,6 +8,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/passes/analysis/iteration_overlap.h"
+#include "compiler/passes/analysis/one_array.h"
 
 namespace tilewright {
 namespace {
@@ -79,6 +80,13 @@ void warnOfMemory(const BuiltKernel& kernel, const CompileOptions& options,
   }
 }
 
+/// For the runtime's checks of a call, on all targets.
+void markTensors(const BuiltKernel& kernel) {
+  auto guard = kernel.lock();
+  for (auto function : kernel.module().getOps<mlir::func::FuncOp>())
+    markTensorsApart(function);
+}
+
 /// Nothing is compiled: the tile IR itself is run (tilewright/interpret.h).
 std::optional<Artifact> describeForInterpreter(const BuiltKernel& kernel,
                                                const CompileOptions& /*options*/,
@@ -122,6 +130,7 @@ std::optional<Artifact> compile(const KernelModule& module, const CompileOptions
   std::optional<Artifact> artifact;
   const auto* target = llvm::find_if(
       kTargets, [&](const Target& candidate) { return candidate.name == options.target; });
+  markTensors(kernel);
   if (target != std::end(kTargets))
     artifact = target->compile(kernel, options, diagnostics);
   else

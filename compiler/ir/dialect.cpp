@@ -311,5 +311,13 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation* op, unsigned, uns
                              << " is for integers of 64 bits, without a value";
     return success();
   }
+  if (name == kOverlapsAttr || name == kApartAttr) {
+    const bool isSound = name == kApartAttr ? isa<DenseI64ArrayAttr>(attribute.getValue())
+                                            : isa<UnitAttr>(attribute.getValue());
+    if (!isSound || !isa<BufferType>(type))
+      return op->emitError() << name << " of argument " << number << " is for tensors, "
+                             << (name == kApartAttr ? "with numbers of others" : "without a value");
+    return success();
+  }
   return op->emitError() << "unknown attribute " << name << " of argument " << number;
 }

@@ -157,7 +157,7 @@ json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument
       scalar["pointee"] = dtypeName(argument.pointee);
     return scalar;
   }
-  return json::Object{
+  json::Object tensor{
       {"kind", "tensor"},
       {"name", argument.name},
       {"dtype", dtypeName(argument.element)},
@@ -166,6 +166,11 @@ json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument
       {"align", int64_t(argument.buffer.getElementBits() + 7) / 8},
       {"used", argument.used},
       {"written", argument.written}};
+  if (kernel.getArgAttr(argument.number, kOverlapsAttr))
+    tensor["overlaps"] = true;
+  if (auto apart = kernel.getArgAttrOfType<DenseI64ArrayAttr>(argument.number, kApartAttr))
+    tensor["apart"] = json::Array(apart.asArrayRef());
+  return tensor;
 }
 
 json::Array assertsToJson(func::FuncOp kernel) {

@@ -103,5 +103,11 @@ func.func private @f(i32 {tile.dtype = "uint32"})
 // expected-error@+1 {{tile.address of argument 0 is for integers of 64 bits, without a value}}
 func.func private @f(i32 {tile.address})
 // -----
+// expected-error@+1 {{tile.overlaps of argument 0 is for tensors, without a value}}
+func.func private @f(i32 {tile.overlaps})
+// -----
+// expected-error@+1 {{tile.apart of argument 0 is for tensors, with numbers of others}}
+func.func private @f(!tile.buffer<4xf32, global> {tile.apart = 1 : i64})
+// -----
 // expected-error@+1 {{unknown attribute tile.colour of argument 0}}
 func.func private @f(i32 {tile.colour = "red"})

@@ -158,6 +158,8 @@ public:
   /// What copies and single reads give past the ends of a tensor, instead of 0: a constant that its dtype holds.
   /// Stands before the first use of the tensor.
   void annotateSafeValue(Buffer buffer, Value value);
+  /// The tensor may overlap others in part: a call isn't refused for that. Of no meaning for what isn't an argument.
+  void annotateOverlaps(Buffer tensor);
   /// Iterations of a parallel loop may combine elements of the tile with what they have, by `op`: sum max min
   /// bitand bitor bitxor. Written as q[i] = q[i] + x, this is no race.
   void annotateReducer(Buffer tile, std::string_view op);

@@ -83,35 +83,6 @@ bool reaches(int64_t distance, int64_t width, ArrayRef<Steps> steps, int64_t& le
   return false;
 }
 
-/// Whether an iteration surely reads what another one stores. Each index counts by itself: the places get steps
-/// by which no index reaches into another's.
-bool isReadElsewhere(tile::StoreOp store, tile::LoadOp load, ArrayRef<int64_t> extents,
-                     tile::ParallelOp nest) {
-  if (store.getBuffer() != load.getBuffer())
-    return false;
-  SmallVector<int64_t> steps(store.getIndices().size(), 1);
-  int64_t step = 1;
-  for (size_t dim = steps.size(); dim-- > 0;) {
-    const std::optional<ElementPlace> write = placeInNest(store.getIndices()[dim], {1}, nest);
-    const std::optional<ElementPlace> read = placeInNest(load.getIndices()[dim], {1}, nest);
-    if (!write || !read || write->factors != read->factors)
-      return false;
-    const std::optional<int64_t> distance = distanceOf(*write, *read);
-    if (!distance)
-      return false;
-    steps[dim] = step;
-    int64_t farthest = std::abs(*distance);
-    for (auto [extent, factor] : llvm::zip(extents, write->factors))
-      farthest += std::abs(factor) * (extent - 1);
-    if (farthest >= kFarthest / step / 2)
-      return false;
-    step *= 2 * farthest + 1;
-  }
-  const std::optional<ElementPlace> write = placeInNest(store.getIndices(), steps, nest);
-  const std::optional<ElementPlace> read = placeInNest(load.getIndices(), steps, nest);
-  return write && read && overlapOf(*write, *read, extents, 1);
-}
-
 } // namespace
 
 std::optional<SmallVector<int64_t>> extentsOfStraightNest(tile::ParallelOp nest) {
@@ -184,6 +155,32 @@ std::optional<int64_t> overlapOf(const ElementPlace& write, const ElementPlace& 
                                                             : std::nullopt;
 }
 
+bool isReadElsewhere(tile::StoreOp store, tile::LoadOp load, ArrayRef<int64_t> extents,
+                     tile::ParallelOp nest) {
+  // The places get steps by which no index reaches into another's.
+  SmallVector<int64_t> steps(store.getIndices().size(), 1);
+  int64_t step = 1;
+  for (size_t dim = steps.size(); dim-- > 0;) {
+    const std::optional<ElementPlace> write = placeInNest(store.getIndices()[dim], {1}, nest);
+    const std::optional<ElementPlace> read = placeInNest(load.getIndices()[dim], {1}, nest);
+    if (!write || !read || write->factors != read->factors)
+      return false;
+    const std::optional<int64_t> distance = distanceOf(*write, *read);
+    if (!distance)
+      return false;
+    steps[dim] = step;
+    int64_t farthest = std::abs(*distance);
+    for (auto [extent, factor] : llvm::zip(extents, write->factors))
+      farthest += std::abs(factor) * (extent - 1);
+    if (farthest >= kFarthest / step / 2)
+      return false;
+    step *= 2 * farthest + 1;
+  }
+  const std::optional<ElementPlace> write = placeInNest(store.getIndices(), steps, nest);
+  const std::optional<ElementPlace> read = placeInNest(load.getIndices(), steps, nest);
+  return write && read && overlapOf(*write, *read, extents, 1);
+}
+
 tile::StoreOp dependsOnItself(tile::ParallelOp nest) {
   const std::optional<SmallVector<int64_t>> extents = extentsOfStraightNest(nest);
   Block& body = *nest.getBodyBlock();
@@ -191,7 +188,7 @@ tile::StoreOp dependsOnItself(tile::ParallelOp nest) {
     return {};
   for (auto store : body.getOps<tile::StoreOp>())
     for (auto load : body.getOps<tile::LoadOp>())
-      if (isReadElsewhere(store, load, *extents, nest))
+      if (store.getBuffer() == load.getBuffer() && isReadElsewhere(store, load, *extents, nest))
         return store;
   return {};
 }

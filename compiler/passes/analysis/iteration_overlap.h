@@ -36,6 +36,11 @@ std::optional<bool> meetElsewhere(const ElementPlace& write, const ElementPlace&
 std::optional<int64_t> overlapOf(const ElementPlace& write, const ElementPlace& read,
                                  llvm::ArrayRef<int64_t> extents, int64_t width);
 
+/// Whether an iteration surely reads what another one stores, where both buffers are taken for one of one layout. Each
+/// index counts by itself.
+bool isReadElsewhere(tile::StoreOp store, tile::LoadOp load, llvm::ArrayRef<int64_t> extents,
+                     tile::ParallelOp nest);
+
 /// The first store of an element that surely another iteration reads, a constant distance away; none: null.
 tile::StoreOp dependsOnItself(tile::ParallelOp nest);
 

@@ -136,8 +136,12 @@ def annotate_min_blocks_per_sm(count: int) -> None:
 
 
 def annotate_restrict_buffers(*buffers: Any) -> None:
-    """Tensors that may overlap others."""
+    """Tensors that may overlap others in part, which a call with such tensors is refused for else.
+    What one operation, or iterations of `T.Parallel`, then read and write have no order."""
+    tracer = current()
     _keep("restrict_buffers", list(buffers))
+    for buffer in buffers:
+        tracer.builder.annotate_overlaps(tracer.buffer_handle(buffer))
 
 
 def annotate_compile_flags(*flags: Any) -> None:
