@@ -190,6 +190,36 @@ bool Construction::requireTileScope(std::string_view what) {
   return false;
 }
 
+// Safe values
+
+void Construction::openSafeValues() {
+  SafeValueScope& scope = safeValueScopes.emplace_back();
+  for (const BufferRecord& tensor : buffers)
+    if (tensor.space == tile::MemorySpace::Global && tensor.ir)
+      scope.uses[tensor.ir] = size_t(llvm::range_size(tensor.ir.getUses()));
+}
+
+void Construction::closeSafeValues() {
+  if (safeValueScopes.empty())
+    return;
+  for (auto& [number, value] : llvm::reverse(safeValueScopes.back().before))
+    buffers[number].safeValue = value;
+  safeValueScopes.pop_back();
+}
+
+bool Construction::setSafeValue(BufferRecord& tensor, std::optional<Constant> value) {
+  const size_t before = safeValueScopes.empty() ? 0 : safeValueScopes.back().uses.lookup(tensor.ir);
+  if (size_t(llvm::range_size(tensor.ir.getUses())) != before)
+    return false;
+  if (!safeValueScopes.empty()) {
+    const auto found =
+        llvm::find_if(buffers, [&](const BufferRecord& each) { return &each == &tensor; });
+    safeValueScopes.back().before.emplace_back(size_t(found - buffers.begin()), tensor.safeValue);
+  }
+  tensor.safeValue = std::move(value);
+  return true;
+}
+
 // Records
 
 Value Construction::add(mlir::Value value, Dtype dtype, bool isIndex, std::string_view name) {

@@ -100,6 +100,13 @@ struct Frame {
   bool isPoisoned = false; // its condition or bounds were in error: no value comes out
 };
 
+/// Where T.annotate_safe_value holds: a launch, or a block in it.
+struct SafeValueScope {
+  llvm::DenseMap<mlir::Value, size_t> uses; // of tensors, before it began
+  /// By the numbers of their records, what held before.
+  std::vector<std::pair<size_t, std::optional<Constant>>> before;
+};
+
 struct MacroFrame {
   std::string name;
   Place callSite;
@@ -148,6 +155,12 @@ public:
   /// Errors unless a tile operation may stand here: inside a launch, outside of parallel loops.
   bool requireTileScope(std::string_view what);
   void resumeAtInnermost();
+
+  // Safe values
+  void openSafeValues();
+  void closeSafeValues();
+  /// False if the tensor was used in this scope before.
+  bool setSafeValue(BufferRecord& tensor, std::optional<Constant> value);
 
   // Records, of handles that are ours
   ValueRecord& record(Value value) {
@@ -213,6 +226,7 @@ public:
   std::vector<Fault> faults; ///< of each of `diagnostics`
   std::vector<Frame> frames;
   std::vector<MacroFrame> macros;
+  std::vector<SafeValueScope> safeValueScopes; // that are open
   std::vector<DoubtfulCall> doubtfulCalls;
   std::deque<ValueRecord> values;
   std::deque<BufferRecord> buffers;

@@ -327,6 +327,7 @@ std::vector<Value> KernelBuilder::beginLaunch(std::span<const Index> grid,
                              threadExtents ? *threadExtents : llvm::SmallVector<int64_t>{}, isNpu);
   annotate(*state, launch, "T.Kernel", attributes, {"npu"});
   state->threadDims = threads.size();
+  state->openSafeValues();
   state->push(FrameKind::Launch, "T.Kernel", launch, launch.getBodyBlock());
   std::vector<Value> ids;
   for (mlir::Value id : launch.getBlockIds())
@@ -336,7 +337,8 @@ std::vector<Value> KernelBuilder::beginLaunch(std::span<const Index> grid,
 }
 
 void KernelBuilder::endLaunch() {
-  state->pop(FrameKind::Launch, "T.Kernel");
+  if (state->pop(FrameKind::Launch, "T.Kernel"))
+    state->closeSafeValues();
 }
 
 Value KernelBuilder::threadBinding(int dim) {

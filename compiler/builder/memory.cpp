@@ -284,11 +284,18 @@ void KernelBuilder::annotateSafeValue(Buffer buffer, Value value) {
                      {state->allocatedHere(record)});
   else if (!constant)
     state->error("the safe value of " + quoted(record.name) + " must be a constant");
-  else if (!record.ir.use_empty())
+  else if (builder::checkLiteralFits(*state, value, record) &&
+           !state->setSafeValue(record, isZero ? std::nullopt : constant))
     state->error("the safe value of " + quoted(record.name) +
                  " must be given before the first use of it");
-  else if (builder::checkLiteralFits(*state, value, record))
-    record.safeValue = isZero ? std::nullopt : constant;
+}
+
+void KernelBuilder::beginBlock() {
+  state->openSafeValues();
+}
+
+void KernelBuilder::endBlock() {
+  state->closeSafeValues();
 }
 
 Value KernelBuilder::load(Buffer buffer, std::span<const Index> indices) {

@@ -178,7 +178,7 @@ private:
                                                  "L0C",    "global",   "nowhere"};
     static const std::vector<std::string> kinds{"sum",    "max",    "min",  "abssum",
                                                 "absmax", "bitand", "bitor"};
-    switch (pick(9)) {
+    switch (pick(11)) {
     case 0:
       return buffers.push_back(
           b.alloc(shape(), dtype(), rarely() ? any(scopes) : scopes[size_t(pick(2))], "S"));
@@ -198,6 +198,10 @@ private:
           b.view(any(buffers), std::vector<Index>{index(), int64_t{8}}, dtype()));
     case 7:
       return b.barrier();
+    case 8:
+      return b.annotateSafeValue(any(buffers), value());
+    case 9:
+      return pick(2) ? b.beginBlock() : b.endBlock();
     default:
       return b.copy(operand(), operand());
     }

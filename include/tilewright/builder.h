@@ -156,8 +156,11 @@ public:
   /// The order of an L1 tile's elements, as an expert chose it: zn, nz or col_major.
   void annotateLayout(Buffer buffer, std::string_view layout);
   /// What copies and single reads give past the ends of a tensor, instead of 0: a constant that its dtype holds.
-  /// Stands before the first use of the tensor.
+  /// Stands before the first use of the tensor in its launch or block, to whose end it holds.
   void annotateSafeValue(Buffer buffer, Value value);
+  /// A block of a launch, in which nothing else changes.
+  void beginBlock();
+  void endBlock();
   /// The tensor may overlap others in part: a call isn't refused for that. Of no meaning for what isn't an argument.
   void annotateOverlaps(Buffer tensor);
   /// Iterations of a parallel loop may combine elements of the tile with what they have, by `op`: sum max min

@@ -273,6 +273,8 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
             self.annotateSafeValue(buffer, lift(self, value));
           },
           "buffer"_a, "value"_a)
+      .def("begin_block", &KernelBuilder::beginBlock)
+      .def("end_block", &KernelBuilder::endBlock)
       .def("annotate_overlaps", &KernelBuilder::annotateOverlaps, "tensor"_a)
       .def("annotate_reducer", &KernelBuilder::annotateReducer, "tile"_a, "op"_a)
       .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)

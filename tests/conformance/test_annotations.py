@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 
 
@@ -60,3 +61,67 @@ def test_layouts_of_loops_and_schedules_change_nothing(agree):
 
     a = np.arange(256, dtype=np.float32).reshape(32, 8)
     agree(kernel, [a, np.zeros_like(a)], {1: a * 2})
+
+
+@pytest.mark.parametrize("blocks", [T.sblock, T.block])
+def test_a_safe_value_ends_with_its_block(agree, blocks):
+    """Behind it, that of the launch around it holds again, which ends with the launch."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((6,), "float32"), B: T.Tensor((6, 8), "float32")):
+        with T.Kernel(1, threads=32):
+            T.annotate_safe_value({A: 3})
+            a = T.alloc_shared((8,), "float32")
+            T.copy(A[0:8], a)
+            T.copy(a, B[0, :])
+            with blocks("inner"):
+                T.annotate_safe_value({A: -1})
+                T.copy(A[0:8], a)
+                T.copy(a, B[1, :])
+                with blocks("innermost"):
+                    T.annotate_safe_value({A: 0})
+                    for i in T.Parallel(8):
+                        B[2, i] = A[i]
+                for i in T.Parallel(8):
+                    B[3, i] = A[i]
+            T.copy(A[0:8], a)
+            T.copy(a, B[4, :])
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(8):
+                B[5, i] = A[i]
+
+    a = np.arange(1, 7, dtype=np.float32)
+    expected = np.zeros((6, 8), np.float32)
+    expected[:, :6] = a
+    expected[:, 6:] = np.array([3, -1, 0, -1, 3, 0])[:, None]
+    agree(kernel, [a, np.zeros((6, 8), np.float32)], {1: expected})
+
+
+def test_a_safe_value_of_a_later_launch(agree):
+    """It stands before the first use of the tensor in its launch."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((6,), "float32"), B: T.Tensor((2, 8), "float32")):
+        for k in T.serial(2):
+            with T.Kernel(1, threads=32):
+                if k == 1:
+                    T.annotate_safe_value({A: 5})
+                for i in T.Parallel(8):
+                    B[k, i] = A[i]
+
+    a = np.arange(1, 7, dtype=np.float32)
+    expected = np.stack([np.pad(a, (0, 2), constant_values=pad) for pad in (0, 5)])
+    agree(kernel, [a, np.zeros((2, 8), np.float32)], {1: expected})
+
+
+def test_a_safe_value_behind_a_use_in_its_block_is_an_error():
+    with pytest.raises(tilewright.CompileError, match="before the first use of it"):
+
+        @T.prim_func
+        def kernel(A: T.Tensor((6,), "float32"), B: T.Tensor((8,), "float32")):
+            with T.Kernel(1, threads=32), T.sblock("b"):
+                for i in T.Parallel(8):
+                    B[i] = A[i]
+                T.annotate_safe_value({A: 5})
+
+        tilewright.compile(kernel)

@@ -117,8 +117,9 @@ def annotate_padding(values: dict[Any, Any]) -> None:
 def annotate_safe_value(values: dict[Any, Any]) -> None:
     """What reads past the end of a tensor give, instead of 0: `{tensor: constant}`.
 
-    It holds for copies (without a `pad_value` of their own) and for single elements, and stands
-    before the first use of the tensor. Of several, the last counts.
+    It holds for copies (without a `pad_value` of their own) and for single elements, to the end of
+    the `T.Kernel` or `T.sblock` that it stands in, and stands before the first use of the tensor
+    there. Of several, the last counts.
     """
     tracer = current()
     for buffer, value in values.items():

@@ -7,11 +7,12 @@ import operator
 
 from ..capture.tracer import current, guarded_by_poison
 from . import math_ops
+from .frames import RunTimeContext
 from .loops import thread_binding
 from .math_ops import cast
 from .memory import alloc_buffer
 from .threads import activemask, shfl_down, shfl_sync, shfl_up, sync_threads, sync_warp
-from .tvm_forms import attr, let
+from .tvm_forms import let
 from .values import BufferRef, Expr, LanguageError, subscript
 from .vectors import Vector, store_at
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from .frames import Loop, RunTimeContext
+    from ..capture.tracer import Tracer
+    from .frames import Loop
 
 #: The most lanes of a vector.
 _LARGEST = 64
@@ -134,9 +136,21 @@ def decl_buffer(
 # Blocks and threads ----------------------------------------------------------------------------
 
 
+class _Block(RunTimeContext):
+    """To its end holds what annotations of blocks say in it."""
+
+    kind = "the block"
+
+    def enter(self, tracer: Tracer) -> None:
+        tracer.builder.begin_block()
+
+    def leave(self, tracer: Tracer) -> None:
+        tracer.builder.end_block()
+
+
 def sblock(name: str = "", no_realize: bool = False) -> RunTimeContext:
     """A block of TVM's schedules: what stands in it runs as it stands."""
-    return attr(None, "sblock", name)
+    return _Block()
 
 
 block = sblock
