@@ -188,8 +188,12 @@ bool ArgumentChecker::checkDtype(size_t param, const ElementType& expected, cons
 }
 
 bool ArgumentChecker::checkAbsence(size_t param, std::string& error) const {
-  if (!spec.params[param].used && !outputs[param])
-    return true;
+  if ((!spec.params[param].used || spec.params[param].neededIf) && !outputs[param])
+    return true; // what scalars say, `solve` asks them
+  return failAbsence(param, error);
+}
+
+bool ArgumentChecker::failAbsence(size_t param, std::string& error) const {
   error = subject(param) + "is None but the kernel uses it" +
           inTileLang(handle(param) + " is expected to have non-NULL pointer");
   return false;
@@ -293,13 +297,39 @@ bool ArgumentChecker::solveOne(const Equation& equation, int64_t given, std::spa
   return true;
 }
 
+int64_t ArgumentChecker::scalarOf(size_t param, std::span<const uint64_t> slots) const {
+  const ElementType& type = *spec.params[param].type;
+  const int unused = 64 - int(type.bits);
+  const uint64_t bits = slots[slotOf(param)] << unused;
+  return type.code == DlInt ? int64_t(bits) >> unused : int64_t(bits >> unused);
+}
+
+bool ArgumentChecker::isNeeded(size_t param, std::span<const uint64_t> slots) const {
+  const auto holds = [&](const ScalarTest& test) {
+    const int64_t value = scalarOf(test.param, slots);
+    switch (test.comparison) {
+    case ScalarTest::Comparison::Equal:
+      return value == test.number;
+    case ScalarTest::Comparison::Unequal:
+      return value != test.number;
+    case ScalarTest::Comparison::Less:
+      return value < test.number;
+    case ScalarTest::Comparison::AtMost:
+      return value <= test.number;
+    case ScalarTest::Comparison::More:
+      return value > test.number;
+    default:
+      return value >= test.number;
+    }
+  };
+  return std::ranges::any_of(*spec.params[param].neededIf,
+                             [&](const auto& tests) { return std::ranges::all_of(tests, holds); });
+}
+
 bool ArgumentChecker::takeScalars(std::span<const uint64_t> slots, std::span<int64_t> symbols,
                                   uint64_t& known, std::string& error) const {
   for (auto [symbol, param] : spec.scalarSymbols) {
-    const ElementType& type = *spec.params[size_t(param)].type;
-    const int unused = 64 - int(type.bits);
-    const uint64_t bits = slots[slotOf(size_t(param))] << unused;
-    const int64_t value = type.code == DlUInt ? int64_t(bits >> unused) : int64_t(bits) >> unused;
+    const int64_t value = scalarOf(size_t(param), slots);
     if (value < 0 || value > largestSymbol) {
       error = subject(size_t(param)) + "is an extent, which must be 0 to " +
               std::to_string(largestSymbol) + ", but it is " + std::to_string(value);
@@ -313,6 +343,9 @@ bool ArgumentChecker::takeScalars(std::span<const uint64_t> slots, std::span<int
 
 bool ArgumentChecker::solve(std::span<const TensorView> views, std::span<const uint64_t> slots,
                             std::span<int64_t> symbols, std::string& error) const {
+  for (size_t i = 0; i < spec.params.size(); ++i)
+    if (spec.params[i].neededIf && !views[i].isPresent && !outputs[i] && isNeeded(i, slots))
+      return failAbsence(i, error);
   if (symbols.empty())
     return true;
   const uint64_t all = symbols.size() == 64 ? ~uint64_t(0) : (uint64_t(1) << symbols.size()) - 1;

@@ -93,11 +93,15 @@ private:
   int64_t givenValue(const Equation& equation, const TensorView& view) const;
   /// Whether only shapes and strides of tensors that aren't there hold a symbol: it stays 0.
   bool isNeedless(size_t symbol, std::span<const TensorView> views) const;
+  /// The value of an integer or bool among the slots.
+  int64_t scalarOf(size_t param, std::span<const uint64_t> slots) const;
+  bool isNeeded(size_t param, std::span<const uint64_t> slots) const;
   /// The symbols that scalars give.
   bool takeScalars(std::span<const uint64_t> slots, std::span<int64_t> symbols, uint64_t& known,
                    std::string& error) const;
   bool solveOne(const Equation& equation, int64_t given, std::span<int64_t> symbols,
                 uint64_t& known, std::string& error) const;
+  bool failAbsence(size_t param, std::string& error) const;
   bool failApart(size_t param, size_t other, std::string_view what, std::string& error) const;
   bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,
                     std::string& error) const;

@@ -2,6 +2,7 @@
 #include "runtime/manifest.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
 
@@ -162,6 +163,31 @@ bool isIdentifier(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; });
 }
 
+std::vector<std::vector<ScalarTest>> readCondition(Reader& reader, const Json& entry) {
+  static constexpr std::array<std::string_view, 6> comparisons = {"==", "!=", "<", "<=", ">", ">="};
+  const auto fail = [&] { reader.fail("needed_if", "holds what is no test of a scalar"); };
+  std::vector<std::vector<ScalarTest>> cases;
+  for (const Json& tests : reader.list(entry, "needed_if")) {
+    cases.emplace_back();
+    if (!tests.is_array())
+      fail();
+    for (const Json& test : tests.is_array() ? tests : Json::array()) {
+      const bool isSound = test.is_array() && test.size() == 3 && test[0].is_number_unsigned() &&
+                           test[1].is_string() && test[2].is_number_integer();
+      const auto found =
+          isSound ? std::ranges::find(comparisons, test[1].get<std::string>()) : comparisons.end();
+      if (found == comparisons.end()) {
+        fail();
+        continue;
+      }
+      cases.back().push_back({test[0].get<size_t>(),
+                              ScalarTest::Comparison(found - comparisons.begin()),
+                              test[2].get<int64_t>()});
+    }
+  }
+  return cases;
+}
+
 Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
   Param param;
   std::string kind = reader.text(entry, "kind");
@@ -204,6 +230,8 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
     reader.fail("align", "must be a power of two");
   if (entry.contains("written"))
     param.written = entry["written"].is_boolean() && entry["written"].get<bool>();
+  if (entry.contains("needed_if"))
+    param.neededIf = readCondition(reader, entry);
   param.mayOverlap = reader.flag(entry, "overlaps");
   for (const Json& other : reader.list(entry, "apart"))
     if (other.is_number_unsigned())
@@ -211,6 +239,20 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
     else
       reader.fail("apart", "must hold numbers of parameters");
   return param;
+}
+
+/// That tests compare integers and bools.
+void checkTests(Reader& reader, const Manifest& manifest) {
+  const auto isInteger = [&](const ScalarTest& test) {
+    if (test.param >= manifest.params.size() || manifest.params[test.param].isTensor)
+      return false;
+    const ElementType* type = manifest.params[test.param].type;
+    return type && (type->code == DlInt || type->code == DlUInt || type->code == DlBool);
+  };
+  for (const Param& param : manifest.params)
+    for (const auto& tests : param.neededIf.value_or(std::vector<std::vector<ScalarTest>>()))
+      if (!std::ranges::all_of(tests, isInteger))
+        reader.fail("needed_if", "names a parameter that is no integer");
 }
 
 std::vector<LaunchSpec> readLaunches(Reader& reader, const Json& root) {
@@ -295,6 +337,7 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
     else
       reader.fail("params", "must hold objects");
   }
+  checkTests(reader, manifest);
   readScalarSymbols(reader, root, manifest);
   for (const Json& entry : reader.list(root, "asserts")) {
     if (!entry.is_object()) {

@@ -43,6 +43,14 @@ struct Dim {
   std::string text(std::span<const std::string> symbols) const;
 };
 
+/// A scalar parameter of a kernel, compared with a number.
+struct ScalarTest {
+  enum class Comparison { Equal, Unequal, Less, AtMost, More, AtLeast };
+  size_t param = 0;
+  Comparison comparison = Comparison::Equal;
+  int64_t number = 0;
+};
+
 struct Param {
   bool isTensor = false;
   std::string name;
@@ -57,8 +65,10 @@ struct Param {
   std::optional<std::vector<Dim>> strides; // nothing: row-major and contiguous
   int64_t align = 1;                       // bytes
   bool written = false;                    // if so, no read-only memory may be passed
-  bool mayOverlap = false;                 // others in part, as the kernel says
-  std::vector<size_t> apartFrom;           // of parameters that may not be the same memory
+  /// Of a tensor that only some values of scalars have the kernel use: any of these, each of which is all of its tests.
+  std::optional<std::vector<std::vector<ScalarTest>>> neededIf;
+  bool mayOverlap = false;       // others in part, as the kernel says
+  std::vector<size_t> apartFrom; // of parameters that may not be the same memory
 };
 
 struct DeviceAssertion {

@@ -9,7 +9,7 @@ namespace tilewright::runtime {
 namespace {
 
 const std::string whole = R"({"format": 1, "name": "k", "target": "cpu", "cpu": "x86-64",
-  "params": [{"kind": "tensor", "name": "A", "dtype": "float16", "align": 64, "used": false, "overlaps": true, "apart": [1],
+  "params": [{"kind": "tensor", "name": "A", "dtype": "float16", "align": 64, "used": false, "overlaps": true, "apart": [1], "needed_if": [[[1, ">=", 3]]],
               "shape": [4, {"const": 1, "terms": [[2, 0], [-1, 1]]}, {"product": [0, 1]}],
               "strides": [1, 2, 3]},
              {"kind": "scalar", "name": "s", "dtype": "int32"}],
@@ -33,6 +33,8 @@ TEST(Manifest, ReadsAllFields) {
   EXPECT_EQ(param.align, 64);
   EXPECT_FALSE(param.used);
   EXPECT_TRUE(param.mayOverlap);
+  ASSERT_EQ(param.neededIf->size(), 1u);
+  EXPECT_EQ(param.neededIf->front().front().comparison, ScalarTest::Comparison::AtLeast);
   EXPECT_EQ(param.apartFrom, std::vector<size_t>{1});
   EXPECT_EQ(param.shape[0].constant, 4);
   EXPECT_EQ(param.shape[1].terms, (std::vector<std::pair<int64_t, int32_t>>{{2, 0}, {-1, 1}}));
@@ -164,6 +166,11 @@ TEST(Manifest, SaysWhatIsWrong) {
             "manifest: 'shape' holds an integer beyond 64 bits");
   EXPECT_EQ(errorAfter("[1, 2, 3]", "[1, 2]"),
             "manifest: 'strides' must have one entry per dim of 'shape'");
+  for (const char* wrong : {"3", "[[-1, \">=\", 3]]", "[[1, \"~\", 3]]", "[[1, \">=\"]]"})
+    EXPECT_EQ(errorAfter("[[1, \">=\", 3]]", wrong),
+              "manifest: 'needed_if' holds what is no test of a scalar");
+  EXPECT_EQ(errorAfter("[[1, \">=\", 3]]", "[[0, \">=\", 3]]"),
+            "manifest: 'needed_if' names a parameter that is no integer");
   EXPECT_EQ(errorAfter("\"overlaps\": true", "\"overlaps\": 1"),
             "manifest: 'overlaps' must be true or false");
   EXPECT_EQ(errorAfter("\"apart\": [1]", "\"apart\": [-1]"),

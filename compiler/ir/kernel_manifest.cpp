@@ -3,6 +3,7 @@
 
 #include "compiler/ir/address_attribute.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/needed_tensors.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/thread_ops.h"
@@ -143,6 +144,34 @@ json::Array shapeAt(Value address) {
   return type ? json::Array(type.getShape()) : json::Array();
 }
 
+StringRef symbolOf(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return "==";
+  case arith::CmpIPredicate::ne:
+    return "!=";
+  case arith::CmpIPredicate::slt:
+    return "<";
+  case arith::CmpIPredicate::sle:
+    return "<=";
+  case arith::CmpIPredicate::sgt:
+    return ">";
+  default:
+    return ">=";
+  }
+}
+
+json::Array conditionToJson(const Condition& condition) {
+  json::Array cases;
+  for (const auto& tests : condition) {
+    json::Array list;
+    for (const ScalarTest& test : tests)
+      list.push_back(json::Array{test.argument, symbolOf(test.predicate), test.number});
+    cases.push_back(std::move(list));
+  }
+  return cases;
+}
+
 json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument) {
   if (argument.kind == KernelArgument::Scalar) {
     json::Object scalar{
@@ -166,6 +195,9 @@ json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument
       {"align", int64_t(argument.buffer.getElementBits() + 7) / 8},
       {"used", argument.used},
       {"written", argument.written}};
+  if (const std::optional<Condition> needed = neededIf(kernel, argument.number);
+      needed && argument.used)
+    tensor["needed_if"] = conditionToJson(*needed);
   if (kernel.getArgAttr(argument.number, kOverlapsAttr))
     tensor["overlaps"] = true;
   if (auto apart = kernel.getArgAttrOfType<DenseI64ArrayAttr>(argument.number, kApartAttr))
