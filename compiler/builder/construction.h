@@ -67,6 +67,8 @@ struct BufferRecord {
   std::vector<Index> shape; // constants are integers
   bool isArgument = false;
   std::optional<Constant> safeValue = std::nullopt; // what reads past the ends give, instead of 0
+  /// Of a tile: what goes into it from beyond a tensor's ends, if that was said.
+  std::optional<Constant> padding = std::nullopt;
   int64_t frame = 0;
   Place place;
 };

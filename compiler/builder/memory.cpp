@@ -232,20 +232,51 @@ elementIndices(builder::Construction& state, Buffer buffer, std::span<const Inde
   return indices;
 }
 
+/// Whether all indices are inside of a tensor, and what was inside before; null of none.
+mlir::Value isInside(builder::Construction& state, mlir::Value tensor, mlir::ValueRange indices,
+                     mlir::Value before = {}) {
+  mlir::OpBuilder& ir = state.ir;
+  mlir::Location at = state.location();
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    const mlir::Value extent = ir.createOrFold<tile::DimOp>(at, tensor, int64_t(dim));
+    // As a number without sign, an index below 0 is a great one.
+    mlir::Value isBelow =
+        mlir::arith::CmpIOp::create(ir, at, mlir::arith::CmpIPredicate::ult, index, extent);
+    before = before ? mlir::arith::AndIOp::create(ir, at, before, isBelow) : isBelow;
+  }
+  return before;
+}
+
+/// What is stored in a tile with padding: that, where an element of a tensor that the value is made of lies outside.
+mlir::Value orPadding(builder::Construction& state, const BufferRecord& record, mlir::Value value) {
+  llvm::SmallVector<mlir::Value> open = {value};
+  llvm::DenseSet<mlir::Value> seen;
+  mlir::Value inside;
+  while (!open.empty()) {
+    const mlir::Value next = open.pop_back_val();
+    mlir::Operation* op = next.getDefiningOp();
+    if (!op || !seen.insert(next).second)
+      continue;
+    auto load = mlir::dyn_cast<tile::LoadOp>(op);
+    if (load && mlir::cast<tile::BufferType>(load.getBuffer().getType()).isGlobal())
+      inside = isInside(state, load.getBuffer(), load.getIndices(), inside);
+    else if (!load)
+      llvm::append_range(open, op->getOperands());
+  }
+  if (!inside)
+    return value;
+  const mlir::Value padding = state.constantIr(*record.padding, value.getType());
+  return mlir::arith::SelectOp::create(state.ir, state.location(), inside, value, padding);
+}
+
 /// Of a tensor with a safe value: what was read, where all indices are inside, and that value elsewhere.
 mlir::Value orSafeValue(builder::Construction& state, const BufferRecord& record,
                         mlir::ValueRange indices, mlir::Value read) {
   mlir::OpBuilder& ir = state.ir;
   mlir::Location at = state.location();
   mlir::Value safe = state.constantIr(*record.safeValue, read.getType());
-  mlir::Value isInside;
-  for (auto [index, extent] : llvm::zip_equal(indices, record.shape)) {
-    // As a number without sign, an index below 0 is a great one.
-    mlir::Value isBelow = mlir::arith::CmpIOp::create(ir, at, mlir::arith::CmpIPredicate::ult,
-                                                      index, state.indexIr(extent));
-    isInside = isInside ? mlir::arith::AndIOp::create(ir, at, isInside, isBelow) : isBelow;
-  }
-  return isInside ? mlir::arith::SelectOp::create(ir, at, isInside, read, safe) : read;
+  mlir::Value inside = isInside(state, record.ir, indices);
+  return inside ? mlir::arith::SelectOp::create(ir, at, inside, read, safe) : read;
 }
 
 } // namespace
@@ -290,6 +321,19 @@ void KernelBuilder::annotateSafeValue(Buffer buffer, Value value) {
                  " must be given before the first use of it");
 }
 
+void KernelBuilder::annotatePadding(Buffer buffer, Value value) {
+  if (!state->isUsable(buffer) || !state->isUsable(value))
+    return;
+  BufferRecord& record = state->record(buffer);
+  if (record.space == tile::MemorySpace::Global)
+    return annotateSafeValue(buffer, value);
+  auto constant = state->constantOf(value);
+  if (!constant)
+    state->error("the padding of " + quoted(record.name) + " must be a constant");
+  else if (builder::checkLiteralFits(*state, value, record))
+    record.padding = constant;
+}
+
 void KernelBuilder::beginBlock() {
   state->openSafeValues();
 }
@@ -324,6 +368,8 @@ void KernelBuilder::store(Buffer buffer, std::span<const Index> indices, Value v
   if (!builder::checkLiteralFits(*state, value, record))
     return;
   mlir::Value converted = state->toIr(value, record.dtype);
+  if (record.padding)
+    converted = orPadding(*state, record, converted);
   tile::StoreOp::create(state->ir, state->location(), converted, record.ir, *resolved, false);
 }
 

@@ -52,7 +52,7 @@ namespace {
 
 /// The value beyond the bounds of a global source, or null for 0.
 mlir::Value padValue(Construction& state, const Attributes& attributes, std::optional<Value> value,
-                     const Side& source) {
+                     const Side& source, const Side& target) {
   if (value)
     return state.toIr(*value, state.record(source.buffer).dtype);
   const Attribute* given = builder::find(attributes, "pad_value");
@@ -61,6 +61,9 @@ mlir::Value padValue(Construction& state, const Attributes& attributes, std::opt
     pad = builder::Constant::ofReal(std::get<double>(*given));
   else if (given && std::holds_alternative<int64_t>(*given))
     pad = builder::Constant::ofInteger(std::get<int64_t>(*given));
+  else if (const auto& ofTile = state.record(target.buffer).padding;
+           ofTile && state.record(source.buffer).space == tile::MemorySpace::Global)
+    pad = *ofTile;
   else if (const auto& safe = state.record(source.buffer).safeValue)
     pad = *safe;
   else
@@ -195,7 +198,7 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   }
   auto op = tile::CopyOp::create(state->ir, state->location(), toRegion(*state, *from),
                                  toRegion(*state, *to));
-  if (mlir::Value outside = padValue(*state, attributes, pad, *from))
+  if (mlir::Value outside = padValue(*state, attributes, pad, *from, *to))
     op.getPadMutable().assign(outside);
   llvm::SmallVector<int64_t> endedDims;
   for (const builder::End& end : ends) {

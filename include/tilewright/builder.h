@@ -158,6 +158,9 @@ public:
   /// What copies and single reads give past the ends of a tensor, instead of 0: a constant that its dtype holds.
   /// Stands before the first use of the tensor in its launch or block, to whose end it holds.
   void annotateSafeValue(Buffer buffer, Value value);
+  /// What copies and stores of a tensor's elements to a tile put there from beyond the tensor's ends. Of a tensor, as
+  /// annotateSafeValue.
+  void annotatePadding(Buffer buffer, Value value);
   /// A block of a launch, in which nothing else changes.
   void beginBlock();
   void endBlock();

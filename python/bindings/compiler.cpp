@@ -273,6 +273,12 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
             self.annotateSafeValue(buffer, lift(self, value));
           },
           "buffer"_a, "value"_a)
+      .def(
+          "annotate_padding",
+          [](KernelBuilder& self, Buffer buffer, const nb::object& value) {
+            self.annotatePadding(buffer, lift(self, value));
+          },
+          "buffer"_a, "value"_a)
       .def("begin_block", &KernelBuilder::beginBlock)
       .def("end_block", &KernelBuilder::endBlock)
       .def("annotate_overlaps", &KernelBuilder::annotateOverlaps, "tensor"_a)

@@ -125,3 +125,54 @@ def test_a_safe_value_behind_a_use_in_its_block_is_an_error():
                 T.annotate_safe_value({A: 5})
 
         tilewright.compile(kernel)
+
+
+@pytest.mark.parametrize(("dtype", "pad"), [("float32", 10), ("int8", -3), ("float16", 0)])
+def test_annotate_padding(agree, dtype, pad):
+    """Of a tile: copies and elements from past the ends of a tensor; other tiles get 0."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((13, 11), dtype),
+        B: T.Tensor((16, 16), dtype),
+        C: T.Tensor((16, 16), dtype),
+        D: T.Tensor((16, 16), dtype),
+    ):
+        with T.Kernel(2, 2, threads=32) as (bx, by):
+            a = T.alloc_shared((8, 8), dtype)
+            b = T.alloc_shared((8, 8), dtype)
+            T.annotate_padding({a: pad})
+            T.copy(A[by * 8, bx * 8], a)
+            T.copy(a, B[by * 8, bx * 8])
+            for i, j in T.Parallel(8, 8):
+                a[i, j] = A[by * 8 + i - 2, bx * 8 + j] * 2 + A[by * 8 + i, bx * 8 + j]
+            T.copy(a, C[by * 8, bx * 8])
+            T.copy(A[by * 8, bx * 8], b)
+            T.copy(b, D[by * 8, bx * 8])
+
+    a = np.random.default_rng(0).integers(-9, 10, (13, 11))
+    copied, summed = np.full((16, 16), pad), np.full((16, 16), pad)
+    copied[:13, :11] = a
+    summed[2:13, :11] = a[:11] * 2 + a[2:]
+    plain = np.zeros((16, 16), int)
+    plain[:13, :11] = a
+    outputs = [np.zeros((16, 16), dtype) for _ in range(3)]
+    expected = {n: e.astype(dtype) for n, e in enumerate((copied, summed, plain), 1)}
+    agree(kernel, [a.astype(dtype), *outputs], expected)
+
+
+def test_padding_is_a_constant_that_fits():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "int8"), n: T.int32):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((8,), "int8")
+            T.annotate_padding({a: n})
+            T.annotate_padding({a: 300})
+            T.copy(A, a)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(kernel)
+    assert [each.message for each in caught.value.errors] == [
+        "the padding of 'a' must be a constant",
+        "the integer 300 does not fit the dtype int8 of 'a'",
+    ]

@@ -110,8 +110,11 @@ def block_attr(attributes: dict[str, Any]) -> None:
 
 
 def annotate_padding(values: dict[Any, Any]) -> None:
-    """What reads past the end of a tensor give, instead of 0."""
-    annotate_safe_value(values)
+    """What copies and stores of elements of tensors put into a tile from past the tensors' ends,
+    instead of 0: `{tile: constant}`. Of a tensor, as `annotate_safe_value`."""
+    tracer = current()
+    for buffer, value in values.items():
+        tracer.builder.annotate_padding(tracer.buffer_handle(buffer), tracer.value(value))
 
 
 def annotate_safe_value(values: dict[Any, Any]) -> None:
