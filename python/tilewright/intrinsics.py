@@ -7,6 +7,7 @@ an operand that is transposed on its way to L0. The CPU keeps its own layouts.
 
 from __future__ import annotations
 
+from .language import mma_layouts
 from .language.annotate import FractalLayout
 from .language.gpu_only import GPU_ONLY
 from .language.layouts import get_mma_micro_size, get_swizzle_layout, make_mma_swizzle_layout
@@ -22,10 +23,13 @@ __all__ = [
     "make_mma_swizzle_layout",
     "make_nz_layout",
     "make_zn_layout",
+    *mma_layouts.__all__,
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in mma_layouts.__all__:
+        return getattr(mma_layouts, name)
     if name in GPU_ONLY:  # the emitters of GPUs' instructions: importable, not usable on the CPU
         return GPU_ONLY[name]
     raise AttributeError(f"tilewright.intrinsics has no {name!r}")

@@ -329,11 +329,17 @@ def get_swizzle_layout(
 
 
 def make_mma_swizzle_layout(shared_buf: Any, is_smooth: bool = False) -> Layout:
-    """The swizzle of rows of 64 bytes, as loads of a warp's matrices like it; else row-major."""
+    """The swizzle of rows of whole 64 bytes, as loads of a warp's matrices like it; else
+    row-major."""
     shape, bits = _shape_of(shared_buf), _bits_of(shared_buf)
-    if is_smooth or shape[-1] * bits != 512:
+    if is_smooth or shape[-1] * bits % 512 != 0:
         return Layout(shape, lambda *indices: list(indices))
-    return _swizzled(shared_buf, 64)
+
+    def swizzled(*indices: Any) -> list[Any]:
+        *outer, row, column = indices
+        return [*outer, *get_swizzle_layout(row, column, shape[-1], shared_buf.dtype)]
+
+    return Layout(shape, swizzled)
 
 
 def get_mma_micro_size(dtype: Any) -> tuple[int, int, int]:
