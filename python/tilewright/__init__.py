@@ -22,6 +22,7 @@ _HOMES = {
     "JITNoBuilderError": "errors",
     "EagerJITBuildError": "errors",
     "jit": "jit_factory",
+    "lazy_jit": "jit_factory",
     "compile": "jit_factory",
     "par_compile": "jit_factory",
     "JITFunction": "jit_factory",

@@ -160,7 +160,9 @@ class EagerCall:
         self.plan: Plan = state["_plan"]
         signature: inspect.Signature = state["_signature"]
         names = signature.parameters
-        given = {k: v for k, v in keywords.items() if k in names}
+        #: Of `**config`, which takes all keywords that name no parameter.
+        self.takes_any = any(p.kind is p.VAR_KEYWORD for p in names.values())
+        given = {k: v for k, v in keywords.items() if k in names or self.takes_any}
         #: Extra keywords bind T.const names.
         self.bindings = {k: v for k, v in keywords.items() if k not in names}
         #: Parameters without an argument: none in a call that runs; else tensors may be missing.
@@ -239,6 +241,8 @@ class EagerCall:
             first_pass.signature = None
         for name, value in self.bindings.items():
             if name not in wanted:
+                if self.takes_any:
+                    continue
                 raise TypeError(
                     f"{self.function.__name__}() got an unexpected keyword argument {name!r}: it "
                     "names no parameter and no T.const"

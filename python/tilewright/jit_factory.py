@@ -465,8 +465,45 @@ def jit(
             raise TypeError(
                 "@jit stands above @autotune: swap them, as @autotune tunes what @jit made"
             )
+        if isinstance(function, KernelMaker):
+            function = function.function
         if not hasattr(function, "__code__"):
             raise TypeError(f"@jit needs a function defined with 'def' but got {function!r}")
         return JITFunction(function, **choices)
 
     return decorate if func is None else decorate(func)
+
+
+@short_traceback
+def lazy_jit(func: Any = None, **choices: Any) -> Any:
+    """An older name of `jit` for eager kernels: a call with tensors compiles for them, and runs."""
+    if "out_idx" in choices:
+        raise TypeError("lazy_jit has no out_idx: its kernels return the T.empty tensors")
+
+    def decorate(function: Any) -> Any:
+        made = jit(function, **choices)
+        if not made.is_eager:
+            raise TypeError(
+                f"{made.__name__!r} doesn't open T.Kernel itself, as kernels of lazy_jit do; "
+                "@tilelang.jit is for functions that give a kernel"
+            )
+        return made
+
+    return decorate if func is None else decorate(func)
+
+
+class KernelMaker:
+    """What `T.prim_func(generator=True)` makes of an eager kernel: calling it with tensors, or what
+    stands for them, gives the kernel for these, as `get_tir` of a `jit` function does."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._factory = JITFunction(function)
+
+    def __call__(self, *args: Any, **keywords: Any) -> PrimFunc:
+        return self._factory.get_tir(*args, **keywords)
+
+    def __repr__(self) -> str:
+        return f"<kernels of {self.__name__}>"

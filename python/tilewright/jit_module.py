@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from .errors import EagerJITBuildError, JITNoBuilderError
-from .jit_factory import JITFunction, compile, jit, par_compile
+from .jit_factory import JITFunction, compile, jit, lazy_jit, par_compile
 from .kernel import JITKernel
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "JITNoBuilderError",
     "compile",
     "jit",
+    "lazy_jit",
     "par_compile",
 ]
 

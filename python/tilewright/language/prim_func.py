@@ -116,10 +116,19 @@ def _definition_names(function: FunctionType, frame: FrameType | None) -> dict[s
 
 
 def prim_func(
-    func: FunctionType | None = None, *, private: bool = False, check_well_formed: bool = False
+    func: FunctionType | None = None,
+    *,
+    private: bool = False,
+    check_well_formed: bool = False,
+    generator: bool = False,
 ) -> Any:
-    """Makes a function a kernel of the tile language."""
+    """Makes a function a kernel of the tile language. With `generator`, it makes kernels for the
+    tensors that it is called with: their shapes give its `T.const`."""
     frame = sys._getframe(1)
+    if generator:
+        from ..jit_factory import KernelMaker
+
+        return KernelMaker if func is None else KernelMaker(func)
     if func is not None:
         return _prim_func(func, frame)
     return lambda function: _prim_func(function, frame)
