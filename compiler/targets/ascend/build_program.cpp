@@ -13,6 +13,7 @@
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/mark_statements.h"
 #include "compiler/targets/ascend/scalar_agents.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -161,6 +162,8 @@ private:
   }
 
   void addLoop(tile::ForOp loop, Node* parent, model::Block& block, Scope scope) {
+    if (hasOneTurnAtMost(loop, indices))
+      return addOnce(loop, parent, block, scope);
     Node* node = add(loop, parent, block, NodeKind::Loop);
     node->isOfSomeCores = isMixed && asksVectorCores(loop);
     const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
@@ -171,6 +174,24 @@ private:
     if (lower && upper && step && *step > 0)
       node->trips = std::max(int64_t{0}, (*upper - *lower + *step - 1) / *step);
     indices.addLoop(loop.getInductionVar(), node->id, indices.of(loop.getLower()), step);
+    indices.enterLoop(loop.getLower(), loop.getUpper());
+    translate(*loop.getBodyBlock(), node, node->body, scope);
+    indices.leaveLoop();
+    addForgotten(loop, *node);
+  }
+
+  /// Of a loop that makes no more than one turn: a branch.
+  void addOnce(tile::ForOp loop, Node* parent, model::Block& block, Scope scope) {
+    Node* node = add(loop, parent, block, NodeKind::If);
+    node->isOfSomeCores = isMixed && asksVectorCores(loop);
+    const std::optional<IndexSum> lower = indices.of(loop.getLower());
+    std::optional<IndexSum> length = indices.of(loop.getUpper());
+    if (lower && length) {
+      IndexSum first = *lower;
+      *length += first *= -1;
+      node->conditions.push_back(conditionOn(model::Comparison::Greater, *length));
+    }
+    indices.addOnce(loop.getInductionVar(), lower);
     indices.enterLoop(loop.getLower(), loop.getUpper());
     translate(*loop.getBodyBlock(), node, node->body, scope);
     indices.leaveLoop();

@@ -225,6 +225,8 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
     sum.terms.push_back({loop->second.node, *loop->second.step, 0, 0});
     return sum;
   }
+  if (const auto once = onces.find(value); once != onces.end())
+    return once->second;
   Operation* op = value.getDefiningOp();
   if (!op || (mayWrap(value) && !fitsInBranch(op)))
     return std::nullopt;
@@ -294,10 +296,10 @@ std::optional<IndexSum> IndexTerms::inTurns(Value value) {
   std::vector<unsigned> nodes;
   for (Operation* loop : table->loops) {
     const Value induction = cast<tile::ForOp>(loop).getInductionVar();
-    const auto found = loops.find(induction);
-    if (found == loops.end())
+    if (const auto found = loops.find(induction); found != loops.end())
+      nodes.push_back(found->second.node);
+    else if (!onces.contains(induction))
       return std::nullopt;
-    nodes.push_back(found->second.node);
   }
   if (nodes.empty())
     return IndexSum{table->values.front(), {}};

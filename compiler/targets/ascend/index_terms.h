@@ -32,6 +32,10 @@ public:
   /// steps of `step`.
   void addLoop(mlir::Value induction, unsigned node, std::optional<IndexSum> lower,
                std::optional<int64_t> step);
+  /// The same of what makes no more than one turn, and is no loop there.
+  void addOnce(mlir::Value induction, std::optional<IndexSum> lower) {
+    onces[induction] = std::move(lower);
+  }
   /// Nothing if the value depends on a loop in any other way.
   std::optional<IndexSum> of(mlir::Value value);
   /// As `of`, of where `op` touches memory: what depends on a loop in another way (`vid * k`), but has known ends, is
@@ -94,6 +98,7 @@ private:
   IndexRanges ranges, rangesNotEmpty{/*leastDim=*/1};
   TurnTables tables;
   llvm::DenseMap<mlir::Value, Loop> loops;
+  llvm::DenseMap<mlir::Value, std::optional<IndexSum>> onces;
   llvm::DenseMap<mlir::Value, unsigned> symbols;
   std::vector<IndexRange> symbolRanges;         ///< by number
   std::vector<IndexRange> symbolRangesNotEmpty; ///< with no dim that is 0

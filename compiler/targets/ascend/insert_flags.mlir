@@ -427,3 +427,53 @@ func.func @left_where_nothing_is_loaded(%A: !tile.buffer<16x64xf32, global>, %B:
   }
   return
 }
+
+// -----
+// A loop of one turn at most, whatever %n is: no turn waits for one before.
+// CHECK-LABEL: func.func @last_turn_alone
+// CHECK: tile.for
+// CHECK-NEXT: npu.load_ub
+// CHECK-NEXT: ascend.set_flag mte2 to v
+// CHECK-NEXT: ascend.wait_flag mte2 to v
+// CHECK-NEXT: npu.unary
+// CHECK-NEXT: }
+func.func @last_turn_alone(%A: !tile.buffer<64xf32, global>, %n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant 1 : i32
+  %before = arith.subi %n, %one : i32
+  %first = arith.index_cast %before : i32 to index
+  %end = arith.index_cast %n : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    tile.for %i = %first to %end step %c1 {
+      npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      npu.unary abs %x[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+    }
+  }
+  return
+}
+
+// -----
+// One less at the other end may wrap round, where the loop is long.
+// CHECK-LABEL: func.func @no_turn_but_for_one_number
+// CHECK: ascend.set_flag v to mte2
+// CHECK-NEXT: tile.for
+func.func @no_turn_but_for_one_number(%A: !tile.buffer<64xf32, global>, %n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant 1 : i32
+  %before = arith.subi %n, %one : i32
+  %end = arith.index_cast %before : i32 to index
+  %first = arith.index_cast %n : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    tile.for %i = %first to %end step %c1 {
+      npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      npu.unary abs %x[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+    }
+  }
+  return
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/short_loops.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+namespace {
+
+Value withoutWidening(Value value) {
+  while (isa_and_nonnull<arith::IndexCastOp, arith::ExtSIOp>(value.getDefiningOp())) {
+    const Value from = value.getDefiningOp()->getOperand(0);
+    if (from.getType().isIndex())
+      break;
+    value = from;
+  }
+  return value;
+}
+
+/// `base` and a constant of its type; what has no room wraps round.
+struct Moved {
+  Value base;
+  int64_t by = 0;
+};
+
+Moved movedFrom(Value value) {
+  constexpr int64_t most = int64_t{1} << 16;
+  Operation* op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return {value};
+  const std::optional<int64_t> by = getConstantIntValue(op->getOperand(1));
+  if (!by || std::abs(*by) > most)
+    return {value};
+  return {op->getOperand(0), isa<arith::SubIOp>(op) ? -*by : *by};
+}
+
+/// Whether `upper` lies no farther above `lower` than `step`. Where only one of two such as `n` and `n - 1` wraps round,
+/// it lies below.
+bool isNoFarther(Value lower, Value upper, int64_t step, IndexTerms& indices) {
+  constexpr int64_t most = int64_t{1} << 40;
+  if (Operation* op = withoutWidening(upper).getDefiningOp(); isa_and_nonnull<arith::MinSIOp>(op))
+    return isNoFarther(lower, op->getOperand(0), step, indices) ||
+           isNoFarther(lower, op->getOperand(1), step, indices);
+  std::optional<IndexSum> length = indices.of(upper), first = indices.of(lower);
+  if (length && first) {
+    *length += *first *= -1;
+    length->simplify();
+    if (length->terms.empty())
+      return length->constant <= step;
+  }
+  const IndexRange end = IndexRanges().rangeOf(upper), begin = IndexRanges().rangeOf(lower);
+  if (end.high < most && begin.low > -most && end.high - begin.low <= step)
+    return true;
+  const Moved above = movedFrom(withoutWidening(upper)), below = movedFrom(withoutWidening(lower));
+  const int64_t apart = above.by - below.by;
+  if (above.by && below.by && above.base.getType() != below.base.getType())
+    return false;
+  return withoutWidening(above.base) == withoutWidening(below.base) && apart >= 0 && apart <= step;
+}
+
+} // namespace
+
+bool hasOneTurnAtMost(tile::ForOp loop, IndexTerms& indices) {
+  const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  const bool isKnown = turnsOf(loop).has_value();
+  return step && *step > 0 && !isKnown &&
+         isNoFarther(loop.getLower(), loop.getUpper(), *step, indices);
+}
+
+} // namespace tilewright::ascend
