@@ -146,6 +146,44 @@ def rows_of_two_loops(A: T.Tensor((8, 32), "float32"), C: T.Tensor((24, 32), "fl
         T.copy(c, C[0, 0])
 
 
+def bytes_in_two_loops(shape: tuple[int, int, int], begin: int, count: int) -> Any:  # noqa: ANN401
+    """Bytes are filled as numbers of 16 bits, whose places are half of a sum of two loops."""
+    outer, inner, _ = shape
+
+    @T.prim_func
+    def main(C: T.Tensor(shape, "int8")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            y = T.alloc_ub(shape, "int8")
+            for h in T.serial(outer):
+                for i in T.serial(inner):
+                    T.tile.fill(y[h, i, begin : begin + count], h * 4 + i)
+            for h in T.serial(outer):
+                for i in T.serial(inner):
+                    T.copy(y[h, i, begin : begin + count], C[h, i, begin : begin + count])
+
+    return main
+
+
+def rows_of_bytes(shape: tuple[int, int, int]) -> Any:  # noqa: ANN401
+    """Rows that are not in their tensor are filled, between those that are loaded."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((8, shape[2]), "int8"),
+        I: T.Tensor(shape[:2], "int32"),  # noqa: E741
+        C: T.Tensor(shape, "int8"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            y = T.alloc_ub(shape, "int8")
+            at = T.alloc_ub(shape[:2], "int32")
+            T.copy(I, at)
+            for h, i, j in T.Parallel(*shape):
+                y[h, i, j] = A[at[h, i], j]
+            T.copy(y, C)
+
+    return main
+
+
 def floats(*shape: int) -> Any:  # noqa: ANN401
     return random.standard_normal(shape).astype(np.float32)
 
@@ -197,6 +235,32 @@ GROUP.add(
     [given, np.zeros((24, 32), np.float32)],
     np.concatenate([given, np.ones((16, 32))]),
 )
+for shape, begin, count in [
+    ((4, 3, 64), 0, 64),
+    ((4, 3, 64), 32, 32),
+    ((2, 5, 15), 0, 15),
+    ((3, 1, 48), 0, 48),
+]:
+    byte_numbers = np.zeros(shape, np.int8)
+    byte_numbers[:, :, begin : begin + count] = np.add.outer(
+        np.arange(shape[0]) * 4, np.arange(shape[1])
+    )[:, :, None]
+    GROUP.add(
+        f"bytes {shape} {begin} {count}",
+        bytes_in_two_loops(shape, begin, count),
+        [np.zeros_like(byte_numbers)],
+        byte_numbers,
+    )
+for shape in ((4, 3, 64), (2, 8, 32)):
+    table = random.integers(-100, 100, (8, shape[2])).astype(np.int8)
+    places = random.integers(-2, 10, shape[:2]).astype(np.int32)
+    padded = np.concatenate([table, np.zeros((4, shape[2]), np.int8)])
+    GROUP.add(
+        f"rows of bytes {shape}",
+        rows_of_bytes(shape),
+        [table, places, np.zeros(shape, np.int8)],
+        padded[np.where((places < 0) | (places > 7), 8, places)],
+    )
 left, right = (random.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
 GROUP.add(
     "parts in L1",

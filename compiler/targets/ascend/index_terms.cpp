@@ -251,6 +251,8 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
     return modulo(op->getOperand(0), *constantAt(1), /*isRoundedDown=*/false);
   if (isa<arith::AndIOp>(op) && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1))
     return modulo(op->getOperand(0), *constantAt(1) + 1, /*isRoundedDown=*/true);
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) && constantAt(1))
+    return quotient(op, *constantAt(1));
   if (auto select = dyn_cast<arith::SelectOp>(op))
     if (arith::RemSIOp rest = flooredRemainder(select); rest && getConstantIntValue(rest.getRhs()))
       return modulo(rest.getLhs(), *getConstantIntValue(rest.getRhs()), /*isRoundedDown=*/true);
@@ -285,6 +287,20 @@ std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus, bool is
   if (loops.empty())
     return IndexSum{rest + unit * shift, {}};
   return IndexSum{rest, {{loops[0], unit, turns, shift, {loops.begin() + 1, loops.end()}}}};
+}
+
+/// Of a sum of which all parts are multiples of the divisor.
+std::optional<IndexSum> IndexTerms::quotient(Operation* op, int64_t divisor) {
+  std::optional<IndexSum> sum = of(op->getOperand(0));
+  const bool isUnsigned = isa<arith::DivUIOp>(op);
+  if (!sum || divisor < 1 || sum->terms.empty() || sum->constant % divisor != 0 ||
+      (isUnsigned && ranges.rangeOf(op->getOperand(0)).low < 0) ||
+      llvm::any_of(sum->terms, [&](const model::Term& term) { return term.bytes % divisor != 0; }))
+    return std::nullopt;
+  sum->constant /= divisor;
+  for (model::Term& term : sum->terms)
+    term.bytes /= divisor;
+  return sum;
 }
 
 /// As a table of a few turns.

@@ -90,6 +90,7 @@ private:
   IndexRange rangeInBranch(mlir::Value value);
   std::optional<IndexSum> compute(mlir::Value value);
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus, bool isRoundedDown);
+  std::optional<IndexSum> quotient(mlir::Operation* op, int64_t divisor);
   std::optional<IndexSum> inTurns(mlir::Value value);
   std::optional<IndexSum> unchanging(mlir::Value value);
   std::optional<IndexSum> between(mlir::Value value);

@@ -477,3 +477,64 @@ func.func @no_turn_but_for_one_number(%A: !tile.buffer<64xf32, global>, %n: i32)
   }
   return
 }
+
+// -----
+// Half of a sum of two loops' bytes: no two turns fill the same.
+// CHECK-LABEL: func.func @bytes_in_two_loops
+// CHECK-NOT: pipe_barrier
+// CHECK: return
+func.func @bytes_in_two_loops() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %c192 = arith.constant 192 : index
+  %one = arith.constant 257 : i16
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<4x3x64xsi8, UB>
+    %pairs = tile.view %x : !tile.buffer<4x3x64xsi8, UB> to !tile.buffer<384xsi16, UB>
+    tile.for %h = %c0 to %c4 step %c1 {
+      tile.for %i = %c0 to %c3 step %c1 {
+        %plane = arith.muli %h, %c192 : index
+        %row = arith.muli %i, %c64 : index
+        %bytes = arith.addi %plane, %row : index
+        %place = arith.divsi %bytes, %c2 : index
+        npu.duplicate %pairs[%place] : !tile.buffer<384xsi16, UB>, %one count(%c32)
+      }
+    }
+  }
+  return
+}
+
+// -----
+// Of which one is no multiple of the divisor: nothing is known of the place.
+// CHECK-LABEL: func.func @odd_bytes
+// CHECK: pipe_barrier v
+func.func @odd_bytes() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c40 = arith.constant 40 : index
+  %c32 = arith.constant 32 : index
+  %c63 = arith.constant 63 : index
+  %c192 = arith.constant 192 : index
+  %one = arith.constant 257 : i16
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<40x3x64xsi8, UB>
+    %pairs = tile.view %x : !tile.buffer<40x3x64xsi8, UB> to !tile.buffer<3840xsi16, UB>
+    tile.for %h = %c0 to %c40 step %c1 {
+      tile.for %i = %c0 to %c3 step %c1 {
+        %plane = arith.muli %h, %c192 : index
+        %row = arith.muli %i, %c63 : index
+        %bytes = arith.addi %plane, %row : index
+        %place = arith.divsi %bytes, %c2 : index
+        npu.duplicate %pairs[%place] : !tile.buffer<3840xsi16, UB>, %one count(%c32)
+      }
+    }
+  }
+  return
+}
