@@ -90,11 +90,18 @@ TEST(NpuAccess, BarriersInside) {
   const std::string scratch = " scratch %t[%c0] : !tile.buffer<256xui8, UB> of 256 size ";
   // What is folded into the scratch memory is read behind a barrier, and so is what a result is combined with.
   EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 80 pitch 80 dim 1 clear"),
-            (Texts{"*W 16", "R 1280", "*R 256", "W 256"}));
+            (Texts{"*W 16", "R 4 * 256 by 320", "*R 1280", "*R 256", "W 256"}));
   EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1"),
             (Texts{"*W 16", "*R 16", "R 640", "*R 256", "W 256"}));
   EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1 clear"),
             (Texts{"W 16", "R 640"}));
+  // Columns are combined row by row, the first two at once.
+  EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 0 clear"),
+            (Texts{"W 160", "*R 160", "*W 160", "R 320", "*R 640"}));
+  EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "2 x 40 pitch 40 dim 0 clear"),
+            (Texts{"W 160", "R 320"}));
+  EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "2 x 40 pitch 40 dim 0"),
+            (Texts{"W 160", "R 160", "*R 160", "*W 160", "R 160", "*R 320"}));
   EXPECT_EQ(accessesOf("npu.broadcast " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1"),
             (Texts{"*W 640", "R 32", "*R 256", "W 256"}));
   EXPECT_EQ(accessesOf("npu.broadcast " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 0"),

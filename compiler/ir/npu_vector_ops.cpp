@@ -284,6 +284,27 @@ static Access tileAccess(TypedValue<BufferType> buffer, Value offset, int64_t ro
   return access;
 }
 
+/// What a reduction reads: before its first barrier only what its first instruction takes, of columns one row or two,
+/// of long rows so much of each as is folded at once; behind it all.
+static void addReducedRows(ReduceOp op, SmallVectorImpl<Access>& accesses) {
+  const auto rows = int64_t(op.getRows()), columns = int64_t(op.getColumns());
+  const auto pitch = int64_t(op.getPitch());
+  const auto bits = int64_t(op.getSource().getType().getElementBits());
+  const int64_t atOnce = kRepeatBytes * 8 / bits;
+  int64_t firstRows = rows, firstColumns = columns;
+  if (op.getDim() == 0)
+    firstRows = std::min<int64_t>(rows, op.getClear() ? 2 : 1);
+  else
+    firstColumns = std::min(columns, atOnce);
+  accesses.push_back(tileAccess(op.getSource(), op.getSourceOffset(), firstRows, firstColumns,
+                                pitch, /*isWrite=*/false));
+  if (firstRows == rows && firstColumns == columns)
+    return;
+  accesses.push_back(tileAccess(op.getSource(), op.getSourceOffset(), rows, columns, pitch,
+                                /*isWrite=*/false));
+  accesses.back().isBehindBarrier = true;
+}
+
 void ReduceOp::getAccesses(Accesses& accesses) {
   const auto rows = int64_t(getRows()), columns = int64_t(getColumns());
   BufferType type = getTarget().getType();
@@ -306,8 +327,7 @@ void ReduceOp::getAccesses(Accesses& accesses) {
       accesses.push_back(target);
     }
   }
-  accesses.push_back(tileAccess(getSource(), getSourceOffset(), rows, columns, int64_t(getPitch()),
-                                /*isWrite=*/false));
+  addReducedRows(*this, accesses);
   if (hasScratch)
     addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()),
                /*isBehindBarrier=*/true);

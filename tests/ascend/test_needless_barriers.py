@@ -146,6 +146,44 @@ def rows_of_two_loops(A: T.Tensor((8, 32), "float32"), C: T.Tensor((24, 32), "fl
         T.copy(c, C[0, 0])
 
 
+def last_row_alone(rows: int, clear: bool) -> Any:  # noqa: ANN401
+    """What a turn of the loop writes is done behind its barrier, but for the last one; a reduction
+    of columns takes that row behind barriers of its own."""
+
+    @T.prim_func
+    def main(A: T.Tensor((rows, 16), "float32"), D: T.Tensor((16,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((rows, 16), "float32")
+            b = T.alloc_ub((rows, 16), "float32")
+            t = T.alloc_ub((16,), "float32")
+            d = T.alloc_ub((16,), "float32")
+            T.copy(A, a)
+            T.tile.fill(d, 3.0)
+            for i in T.serial(rows):
+                T.tile.add(t, a[i, :], 1.0)
+                T.tile.max(b[i, :], t, 0.0)
+            T.reduce(b, d, "sum", 0, clear=clear)
+            T.copy(d, D)
+
+    return main
+
+
+def last_columns_alone(begin: int) -> Any:  # noqa: ANN401
+    """Of long rows a reduction takes the first 256 bytes, and behind a barrier the others."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 128), "float32"), D: T.Tensor((8,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((8, 128), "float32")
+            d = T.alloc_ub((8,), "float32")
+            T.copy(A, a)
+            T.tile.add(a[:, begin : begin + 64], a[:, begin : begin + 64], 1.0)
+            T.reduce_sum(a, d, dim=-1)
+            T.copy(d, D)
+
+    return main
+
+
 def bytes_in_two_loops(shape: tuple[int, int, int], begin: int, count: int) -> Any:  # noqa: ANN401
     """Bytes are filled as numbers of 16 bits, whose places are half of a sum of two loops."""
     outer, inner, _ = shape
@@ -206,6 +244,24 @@ for shape in ((8, 128), (8, 40)):
         over_filled(shape),
         [given, np.zeros(8, np.float32), np.zeros(64, np.float32)],
         {1: given.astype(np.float64).sum(1), 2: np.full(64, 5.0)},
+    )
+for rows in (1, 2, 3, 17):
+    for clear in (False, True):
+        given = floats(rows, 16)
+        summed = np.maximum(given.astype(np.float64) + 1, 0).sum(0) + (0 if clear else 3)
+        GROUP.add(
+            f"last of {rows} rows alone {clear}",
+            last_row_alone(rows, clear),
+            [given, np.zeros(16, np.float32)],
+            summed,
+        )
+for begin in (0, 64):
+    given = floats(8, 128)
+    GROUP.add(
+        f"columns from {begin} alone",
+        last_columns_alone(begin),
+        [given, np.zeros(8, np.float32)],
+        given.astype(np.float64).sum(1) + 64,
     )
 given = np.abs(floats(8, 64)) + 0.5
 wide = given.astype(np.float64)

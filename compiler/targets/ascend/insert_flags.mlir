@@ -538,3 +538,30 @@ func.func @odd_bytes() {
   }
   return
 }
+
+// -----
+// A reduction of columns takes its third row behind a barrier of its own, the second one before it.
+// CHECK-LABEL: func.func @rows_behind_a_barrier
+// CHECK: npu.duplicate %[[X:.*]][%c32]
+// CHECK-NEXT: npu.reduce
+// CHECK: npu.duplicate
+// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "{{.*}} needs what fill
+// CHECK-NEXT: npu.reduce
+func.func @rows_behind_a_barrier() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %one = arith.constant 1.0 : f32
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<3x16xf32, UB>
+    %y = tile.alloc "y" at 256 : !tile.buffer<16xf32, UB>
+    %z = tile.alloc "z" at 512 : !tile.buffer<16xf32, UB>
+    %t = tile.alloc "t" at 768 : !tile.buffer<32xui8, UB>
+    npu.duplicate %x[%c32] : !tile.buffer<3x16xf32, UB>, %one count(%c16)
+    npu.reduce sum %y[%c0] : !tile.buffer<16xf32, UB>, %x[%c0] : !tile.buffer<3x16xf32, UB> scratch %t[%c0] : !tile.buffer<32xui8, UB> of 32 size 3 x 16 pitch 16 dim 0 clear
+    npu.duplicate %x[%c16] : !tile.buffer<3x16xf32, UB>, %one count(%c16)
+    npu.reduce sum %z[%c0] : !tile.buffer<16xf32, UB>, %x[%c0] : !tile.buffer<3x16xf32, UB> scratch %t[%c0] : !tile.buffer<32xui8, UB> of 32 size 3 x 16 pitch 16 dim 0 clear
+  }
+  return
+}
