@@ -230,6 +230,49 @@ def test_a_division_by_zero_points_at_the_kernel() -> None:
     assert "tilewright_" not in text
 
 
+DIVISIONS = (
+    "Y[i // n] = 1",
+    "Y[i] = Y[i // n + 1]",
+    "rests = (i, 64 % n)",
+    "T.copy(row, Y[i * (64 // n)])",
+)
+
+
+def dividing(form: int) -> Any:
+    @T.prim_func
+    def main(X: T.Tensor((64,), "int32"), Y: T.Tensor((64,), "int32"), n: T.int32):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            row = T.alloc_ub((8,), "int32")
+            T.copy(X[0:8], row)
+            if form == 0:
+                for i in T.serial(8):
+                    Y[i] = X[i]
+                    Y[i // n] = 1
+            elif form == 1:
+                for i in T.Parallel(8):
+                    Y[i] = Y[i // n + 1]
+            elif form == 2:
+                for i in T.serial(8):
+                    rests = (i, 64 % n)
+                    Y[0] = i
+                    if i > 2:
+                        Y[i] = rests[1]
+            else:
+                for i in T.serial(8):
+                    T.copy(row, Y[i * (64 // n)])
+
+    return main
+
+
+@pytest.mark.parametrize("form", range(len(DIVISIONS)))
+def test_a_division_by_zero_is_the_one_that_is_written(form: int) -> None:
+    """Neither the loop around it nor the statement before it, or where its result is used."""
+    numbers = np.ones(64, np.int32)
+    text = told(dividing(form), numbers, numbers.copy(), 0)
+    at = f"test_host_words.py:{line_of(DIVISIONS[form])}: error: "
+    assert f"{at}the kernel divided an integer by zero" in text
+
+
 @T.prim_func
 def part_of_a_gemm(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32"), n: T.int32):
     with T.Kernel(1, is_npu=True, threads=1) as _:

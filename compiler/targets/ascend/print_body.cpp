@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/print_body.h"
 
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/targets/ascend/operation_name.h"
 #include "compiler/targets/ascend/print_scalars.h"
@@ -179,6 +180,32 @@ bool BodyPrinter::print(Operation* op) {
   return false;
 }
 
+/// Whether a choice takes or leaves what a number goes into: C++ computes only what it takes.
+static bool isChosen(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand& use) {
+    Operation* user = use.getOwner();
+    if (isa<arith::SelectOp>(user))
+      return use.getOperandNumber() != 0 || isChosen(user->getResult(0));
+    return isPure(user) && user->getNumResults() == 1 && isChosen(user->getResult(0));
+  });
+}
+
+/// A division by 0 is told of by the line of the text, which must be the division's own.
+static bool needsOwnLine(Operation* op) {
+  const Place place = placeOf(op->getLoc()),
+              use = placeOf(op->getResult(0).use_begin()->getOwner()->getLoc());
+  return (place.line != use.line || place.file != use.file) && !isChosen(op->getResult(0));
+}
+
+/// Of tensors of which one is empty nothing is told: their grid has most likely no block.
+bool BodyPrinter::divides(Operation* op) const {
+  const bool isOne =
+      mayDivideByZero(op) &&
+      !IndexRanges(/*leastDim=*/1).rangeOf(op->getOperand(1)).isWithin(1, IndexRange().high);
+  return isOne ||
+         llvm::any_of(op->getOperands(), [&](Value each) { return dividing.contains(each); });
+}
+
 /// Where a value is computed anew at each use: constants, `bx * 64`, and what is used once, in its own block.
 static bool standsInline(Operation* op, const Expression& expression) {
   constexpr size_t shortest = 12;
@@ -217,10 +244,16 @@ bool BodyPrinter::printValue(Operation* op) {
     return false;
   if (op->use_empty())
     return true;
-  if (standsInline(op, *expression))
+  const bool mayFail = divides(op);
+  if (standsInline(op, *expression) && !(mayFail && needsOwnLine(op))) {
     text.bind(op->getResult(0), *expression);
-  else
-    declare(op->getResult(0), *expression);
+    if (mayFail)
+      dividing.insert(op->getResult(0));
+    return true;
+  }
+  if (mayFail)
+    text.at(op->getLoc());
+  declare(op->getResult(0), *expression);
   return true;
 }
 

@@ -33,6 +33,7 @@ public:
 private:
   bool print(mlir::Operation* op);
   bool printValue(mlir::Operation* op);
+  bool divides(mlir::Operation* op) const;
   bool printStructure(mlir::Operation* op);
   bool printBuffers(mlir::Operation* op);
 
@@ -66,7 +67,8 @@ private:
   std::string names;
   unsigned named = 0;
   int loopDepth = 0;
-  bool failed = false; // an error was reported further in
+  llvm::DenseSet<mlir::Value> dividing; ///< whose text may divide by 0
+  bool failed = false;                  // an error was reported further in
 };
 
 } // namespace tilewright::ascend
