@@ -350,6 +350,13 @@ Value KernelBuilder::threadBinding(int dim) {
   }
   if (size_t(dim) >= std::max<size_t>(state->threadDims, 1))
     return state->addConstant(Constant::ofInteger(0), Dtype::int32());
+  // In front of loops over elements, whose iterations are no thread's own: there it must be the same in all threads.
+  const auto parallel = llvm::find_if(state->frames, [](const builder::Frame& frame) {
+    return frame.kind == FrameKind::Parallel && frame.op;
+  });
+  const mlir::OpBuilder::InsertionGuard guard(state->ir);
+  if (parallel != state->frames.end())
+    state->ir.setInsertionPoint(parallel->op);
   return state->add(tile::ThreadIdOp::create(state->ir, state->location(), dim), Dtype::int32(),
                     true);
 }

@@ -82,6 +82,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   passes.addNestedPass<mlir::func::FuncOp>(createGroupThreads());
   passes.addNestedPass<mlir::func::FuncOp>(createSplitFragments());
   passes.addNestedPass<mlir::func::FuncOp>(createInsertSyncs());
+  passes.addNestedPass<mlir::func::FuncOp>(createHoistInvariants());
   if (failed(passes.run(*synced)))
     return false;
   auto kernels = synced->getOps<mlir::func::FuncOp>();

@@ -6,7 +6,13 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/thread_groups.h"
 
+#include "mlir/Transforms/RegionUtils.h"
+
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 namespace tilewright::interpreter {
 namespace {
@@ -260,17 +266,28 @@ mlir::LogicalResult Machine::meet(llvm::MutableArrayRef<Agent> agents) {
 }
 
 mlir::LogicalResult Machine::checkUniform(llvm::ArrayRef<Agent> agents, mlir::Operation* op) {
-  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+  llvm::SetVector<mlir::Value> taken(op->operand_begin(), op->operand_end());
+  if (llvm::isa<tile::ParallelOp>(op)) // which thread runs an iteration isn't known
+    mlir::getUsedValuesDefinedAbove(op->getRegions(), taken);
+  for (mlir::Value operand : taken) {
     auto first = agents.front().scalars.find(operand);
     if (first == agents.front().scalars.end())
       continue;
+    const bool isReal = llvm::isa<mlir::FloatType>(operand.getType());
     for (const Agent& agent : agents) {
-      Scalar value = agent.scalars.lookup(operand);
-      if (value.integer != first->second.integer)
-        return op->emitError(
-                   "threads of a block take part in this operation with different values: ")
-               << first->second.integer << " in thread " << agents.front().thread << ", "
-               << value.integer << " in thread " << agent.thread;
+      auto found = agent.scalars.find(operand);
+      if (found == agent.scalars.end()) // a choice's side that this thread hasn't computed
+        continue;
+      const Scalar value = found->second, other = first->second;
+      const bool isNone = std::isnan(value.real) && std::isnan(other.real);
+      if (isReal ? value.real == other.real || isNone : value.integer == other.integer)
+        continue;
+      const auto text = [&](Scalar scalar) {
+        return isReal ? llvm::formatv("{0:g}", scalar.real).str() : std::to_string(scalar.integer);
+      };
+      return op->emitError("threads of a block take part in this operation with different values: ")
+             << text(other) << " in thread " << agents.front().thread << ", " << text(value)
+             << " in thread " << agent.thread;
     }
   }
   return mlir::success();

@@ -29,6 +29,9 @@ std::unique_ptr<mlir::Pass> createGroupThreads();
 /// split_fragments.cpp
 std::unique_ptr<mlir::Pass> createSplitFragments();
 
+/// hoist_invariants.cpp
+std::unique_ptr<mlir::Pass> createHoistInvariants();
+
 /// insert_syncs.cpp
 std::unique_ptr<mlir::Pass> createInsertSyncs();
 

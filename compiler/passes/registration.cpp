@@ -13,5 +13,6 @@ void tilewright::registerPasses() {
   mlir::registerPass(createJoinBarriers);
   mlir::registerPass(createGroupThreads);
   mlir::registerPass(createSplitFragments);
+  mlir::registerPass(createHoistInvariants);
   mlir::registerPass(createInsertSyncs);
 }

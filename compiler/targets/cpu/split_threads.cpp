@@ -36,6 +36,7 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
+#include <mlir/Transforms/RegionUtils.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -147,8 +148,12 @@ private:
       return first;
     overThreads(group, builder.getLoc(), [&](Value t) {
       IRMapping own;
-      Value same =
-          arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, threadValue(old, t, own), first);
+      const Value other = threadValue(old, t, own);
+      Value same;
+      if (isa<FloatType>(old.getType()))
+        same = arith::CmpFOp::create(builder, arith::CmpFPredicate::UEQ, other, first);
+      else
+        same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, other, first);
       tile::AssertOp::create(builder, same,
                              group.isWarp ? "the threads of a warp must agree here"
                                           : "the threads of a block must agree here");
@@ -296,6 +301,8 @@ private:
     }
     if (!isStructure(op)) {
       IRMapping local;
+      if (auto nest = dyn_cast<tile::ParallelOp>(op))
+        takeIntoNest(nest, group, local);
       for (Value operand : op->getOperands())
         if (operand.getType().isIntOrIndex())
           local.map(operand, groupValue(operand, group));
@@ -307,6 +314,15 @@ private:
     if (!cuts.isBlockWide(op) && !group.isWarp)
       return overWarps(group, [&](const Group& warp) { emitStructure(op, warp); });
     emitStructure(op, group);
+  }
+
+  /// The numbers that a nest takes from outside: which thread runs an iteration isn't known, so all must have the same.
+  void takeIntoNest(tile::ParallelOp nest, const Group& group, IRMapping& local) {
+    llvm::SetVector<Value> taken;
+    getUsedValuesDefinedAbove(nest.getBody(), taken);
+    for (Value value : taken)
+      if (value.getType().isIntOrIndexOrFloat() && !isUniform(value))
+        local.map(value, groupValue(value, group));
   }
 
   static bool isStructure(Operation* op) {

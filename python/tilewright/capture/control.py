@@ -10,7 +10,7 @@ from abc import abstractmethod
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from ..language.frames import KernelLaunch, Loop, RunTimeContext
+from ..language.frames import KernelLaunch, Loop, RunTimeContext, ThreadLoop
 from ..language.launch import WORK_IN_LAUNCH
 from ..language.values import (
     POISON,
@@ -246,6 +246,8 @@ class ControlFlow(ExpressionEvaluator):
 
     def _turns(self, loop: Loop, holds_launch: bool) -> list[Value]:
         """The values of a loop outside of T.Kernel: each of its turns makes launches of its own."""
+        if isinstance(loop, ThreadLoop):
+            loop.refuse_outside()
         bounds = [self.tracer.integers_if_known(bounds) for bounds in loop.ranges]
         turns = [range(*known) for known in bounds if known is not None]
         count = math.prod(map(len, turns))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
-from .values import POISON, LanguageError, Traced, unsupported
+from .values import POISON, Expr, LanguageError, Traced, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -253,13 +253,23 @@ class ThreadLoop(Loop):
     def __init__(self, start: Any, stop: Any, thread: str) -> None:
         group, _, axis = thread.partition(".")
         if group not in ("threadIdx", "blockIdx") or axis not in ("x", "y", "z"):
+            instead = "; a loop that each thread goes through itself is T.unroll or T.serial"
             raise LanguageError(
                 f"T.thread_binding: there is no thread {thread!r}; it is threadIdx or blockIdx, "
-                "and .x, .y or .z"
+                f"and .x, .y or .z{instead if 'vthread' in group or group == 'cthread' else ''}"
             )
         self.group, self.dim = group, "xyz".index(axis)
         self.count = stop - start
         super().__init__("thread binding", [(start, stop, 1)])
+
+    def refuse_outside(self) -> NoReturn:
+        """Raises for a loop outside of T.Kernel."""
+        raise LanguageError(
+            "T.thread_binding stands outside of T.Kernel, which says how many blocks and threads "
+            "there are: put `with T.Kernel(blocks, threads=n) as bx:` around it, or make a loop of "
+            "launches a T.serial",
+            python=RuntimeError,
+        )
 
     def number(self) -> Any:
         """The number that runs, for `t = T.thread_binding(..)` without a loop."""
@@ -284,6 +294,13 @@ class ThreadLoop(Loop):
             raise LanguageError(
                 f"T.thread_binding over {self.count} needs as many of {self.group}."
                 f"{'xyz'[self.dim]}, but the launch has {extent}"
+            )
+        if isinstance(self.count, Expr) or isinstance(extent, Expr):
+            from .tile_ops import device_assert
+
+            device_assert(
+                self.count <= extent,
+                f"T.thread_binding over more than the launch has of {self.group}.{'xyz'[self.dim]}",
             )
         return (get_thread_binding if is_thread else get_block_binding)(self.dim)
 
