@@ -37,7 +37,7 @@ from .captured_state import kind_of
 from .compilation import compile_kernel
 from .errors import EagerJITBuildError
 from .front_key import front_key
-from .language.annotations import PointerAnnotation, TensorAnnotation
+from .language.annotations import PointerAnnotation, TensorAnnotation, dyn, dynamic
 from .language.dtypes import Dtype, is_dtype, to_dtype
 from .language.prim_func import PrimFunc
 from .language.values import POISON, BufferRef, Deferred, LanguageError, Symbol
@@ -190,7 +190,7 @@ class EagerCall:
         """The arguments that are Python values."""
         return {k: v for k, v in self.values.items() if k not in self.declared}
 
-    def _declarations(self) -> tuple[str, ...]:
+    def declarations(self) -> tuple[str, ...]:
         """What the tensors are declared as, which may follow from what is given, as in `B.dtype`:
         another kernel for the same constants."""
         tensors = [a for a in self.declared.values() if isinstance(a, TensorAnnotation)]
@@ -202,7 +202,7 @@ class EagerCall:
         plain = self.plain()
         kinds = tuple(map(kind_of, plain.values()))
         constants = tuple((name, kind_of(v), v) for name, v in self.constants.items())
-        declared = self._declarations()
+        declared = self.declarations()
         key = (tuple(plain.items()), kinds, constants, declared, self.function.options())
         known: JITKernel | None = None
         try:
@@ -333,8 +333,9 @@ class EagerCall:
 
     def _declare(self, name: str, annotation: Any, found: dict[str, int]) -> None:
         if isinstance(annotation, TensorAnnotation):
-            self.declared[name] = annotation
             value = self.values[name]
+            annotation = _as_given(name, annotation, value)
+            self.declared[name] = annotation
             if value is None:  # a tensor that the kernel doesn't use
                 return
             if not hasattr(value, "shape"):
@@ -517,6 +518,34 @@ def _is_open(parameter: inspect.Parameter) -> bool:
 
 def _dims(count: int) -> str:
     return "1 dim" if count == 1 else f"{count} dims"
+
+
+def _as_given(name: str, annotation: TensorAnnotation, value: Any) -> TensorAnnotation:
+    """The annotation with what the tensor of the call says: its extents and strides where `int`
+    stands, its dtype for `Any`; where `T.dyn` stands, a symbol."""
+    dtype, shape, strides = annotation.dtype, annotation.shape, annotation.strides
+    if hasattr(value, "shape"):
+        if dtype is Any:
+            dtype = to_dtype(value.dtype)
+        shape = _taken(shape, value.shape)
+        if strides is not None:
+            strides = _taken(strides, _strides_of(value))
+    shape = _named(f"{name}_extent", shape)
+    if strides is not None:
+        strides = _named(f"{name}_stride", strides)
+    return TensorAnnotation(shape, dtype, strides, annotation.scope)
+
+
+def _taken(declared: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+    if len(declared) != len(given):
+        return tuple(declared)
+    return tuple(g if d is int else d for d, g in zip(declared, map(int, given), strict=True))
+
+
+def _named(name: str, declared: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(
+        dynamic(f"{name}_{number}") if each is dyn else each for number, each in enumerate(declared)
+    )
 
 
 class _Constant(Symbol):

@@ -153,6 +153,8 @@ class _Description:
         name = kind.__name__
         if name == "Dtype":
             self.parts.append(f"dtype:{value!s}")
+        elif name == "_DynamicNames":  # T.dyn as an extent
+            self.parts.append("dyn")
         elif name == "Symbol":
             self.parts.append(f"symbol:{value.name} {value.symbol_dtype}")
         elif name == "Deferred":
@@ -168,7 +170,8 @@ class _Description:
             self._annotation_names(value.function, getattr(value, "names", {}))
         elif name == "EagerPrimFunc":
             self.add(value.function)
-            self.add([value.call.plain(), value.call.constants])
+            call = value.call
+            self.add([call.plain(), call.constants, call.declarations()])
         elif name == "JITFunction":
             self.add(value.function)
             self.add(value.options_key())

@@ -482,11 +482,7 @@ def lazy_jit(func: Any = None, **choices: Any) -> Any:
 
     def decorate(function: Any) -> Any:
         made = jit(function, **choices)
-        if not made.is_eager:
-            raise TypeError(
-                f"{made.__name__!r} doesn't open T.Kernel itself, as kernels of lazy_jit do; "
-                "@tilelang.jit is for functions that give a kernel"
-            )
+        vars(made)["is_eager"] = True  # also where a macro that is made in it opens T.Kernel
         return made
 
     return decorate if func is None else decorate(func)
@@ -501,6 +497,7 @@ class KernelMaker:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._factory = JITFunction(function)
+        vars(self._factory)["is_eager"] = True
 
     def __call__(self, *args: Any, **keywords: Any) -> PrimFunc:
         return self._factory.get_tir(*args, **keywords)

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.front_key import why_not
 
 NUMBERS = np.arange(8, dtype=np.float32)
 
@@ -64,20 +67,21 @@ def test_lazy_jit():
     with pytest.raises(TypeError, match=message):
         tilewright.lazy_jit(out_idx=[1])
 
-    def factory(n):
-        @T.prim_func
-        def main(A: T.Tensor((n,), "float32")):
-            with T.Kernel(1):
-                A[0] = 1
+    def made():
+        @T.macro
+        def body(A, B):
+            with T.Kernel(1, threads=32):
+                T.copy(A, B)
 
-        return main
+        return body
 
-    message = (
-        "'factory' doesn't open T.Kernel itself, as kernels of lazy_jit do; @tilelang.jit is for "
-        "functions that give a kernel"
-    )
-    with pytest.raises(TypeError, match=message):
-        tilewright.lazy_jit(factory)
+    @tilewright.lazy_jit
+    def by_a_macro(A: T.Tensor[[int], "float32"]):
+        B = T.empty(A.shape, dtype=A.dtype)
+        made()(A, B)
+        return B
+
+    assert by_a_macro(NUMBERS).tolist() == NUMBERS.tolist()
 
 
 def test_kernels_of_a_generator():
@@ -99,3 +103,47 @@ def test_kernels_of_a_generator():
     made = np.zeros(4, np.float32)
     tilewright.compile(filled(T.Tensor((4,), "float32"), 3))(made)
     assert made.tolist() == [3, 3, 3, 3]
+
+
+def test_extents_and_dtypes_of_the_call():
+    """`int` and `Any` in annotations are what the tensor has; `T.dyn` is a number of each call."""
+
+    @tilewright.jit
+    def doubled(A: T.Tensor[[T.dyn, int], Any], B: T.StridedTensor[[int, 3], [int, int], Any]):
+        rows, columns = A.shape
+        factor = 2 if A.shape == [rows, 3] and A.shape == (rows, 3) and B.shape != [3] else 0
+        C = T.empty(rows, columns, dtype=A.dtype)
+        with T.Kernel(1, threads=32):
+            for i, j in T.Parallel(rows, columns):
+                C[i, j] = A[i, j] * factor + T.cast(B[0, j], A.dtype)
+        return C
+
+    for dtype, count in ((np.float32, 2), (np.int32, 4), (np.float32, 5)):
+        a = np.arange(3 * count).reshape(count, 3).astype(dtype)
+        b = np.arange(24, dtype=np.float32).reshape(4, 6)[:, ::2]
+        made = doubled(a, b)
+        assert made.dtype == dtype
+        np.testing.assert_array_equal(made, 2 * a + b[0].astype(dtype))
+    assert why_not(doubled.function) is None  # so that they are kept
+    kernel = doubled.compile(T.Tensor((4, 3), "int32"), T.Tensor((4, 3), "float32"))
+    assert [param["dtype"] for param in kernel.params[:2]] == ["int32", "float32"]
+    assert kernel.params[0]["shape"][0] != 4 and kernel.params[1]["shape"] == (4, 3)
+    assert len(doubled._kernels) == 3  # float32 of any number of rows, int32, B with other strides
+
+
+def test_generated_kernels_of_other_tensors_are_others():
+    """The same function and numbers: what the tensors are tells them apart, in the cache, too."""
+
+    @T.prim_func(generator=True)
+    def twice(A: T.Tensor[[int], Any]):
+        B = T.empty(A.shape, dtype=A.dtype)
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(A.shape[0]):
+                B[i] = A[i] * 2
+        return B
+
+    for dtype in (np.float32, np.int32):
+        for count in (4, 9):
+            given = np.arange(count).astype(dtype)
+            made = tilewright.compile(twice(given))(given)
+            assert made.dtype == dtype and made.tolist() == (given * 2).tolist()

@@ -371,6 +371,20 @@ class VectorElement(RegionRef):
     __slots__ = ()
 
 
+class Shape(tuple):  # type: ignore[type-arg]
+    """Extents, which equal a list of the same ones, too, as those of TVM's buffers do."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(tuple(other) if isinstance(other, list) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+
 class BufferRef:
     """A buffer of the kernel: a tensor argument, an allocation, or a view of one."""
 
@@ -383,7 +397,7 @@ class BufferRef:
         self.is_variable = is_variable
         # Asked now: behind the trace, the builder knows its buffers no more.
         dims = tracer.builder.shape(handle)
-        self.shape: tuple[Any, ...] = tuple(
+        self.shape: tuple[Any, ...] = Shape(
             d if isinstance(d, int) else Traced(d, tracer) for d in dims
         )
         self.dtype = Dtype(tracer.builder.dtype(handle))
