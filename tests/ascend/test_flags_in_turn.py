@@ -138,6 +138,78 @@ def by_variable(change: str, is_first: bool) -> Any:
     return main, [A, ZEROS, 6], {1: added(6)}
 
 
+def wide(number: Any) -> Any:
+    """With room for its tile's place, which else may wrap round to that of an earlier turn."""
+    return T.cast(number, "int64")
+
+
+#: How many buffers there are, and which one a turn takes, by a count of turns.
+BY_COUNT: dict[str, tuple[int, Number]] = {
+    "count % 2": (2, lambda count: count % 2),
+    "count % 3": (3, lambda count: count % 3),
+    "count // 2 % 2": (2, lambda count: count // 2 % 2),
+    "1 - (count & 1)": (2, lambda count: 1 - (count & 1)),
+}
+
+
+@GROUP.each(number=BY_COUNT, kind=["for", "while", "by another variable"])
+def by_count(number: str, kind: str) -> Any:
+    """A variable that counts the turns."""
+    buffers, of = BY_COUNT[number]
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((buffers, SIZE), "float32")
+            count = T.alloc_var("int32", init=0)
+            buf = T.alloc_var("int32", init=0)
+            free_all(buffers)
+            if kind == "while":
+                while count < n:
+                    one_turn(A, C, tiles, wide(count), of(count))
+                    count = count + 1
+            elif kind == "for":
+                for k in T.serial(n):
+                    one_turn(A, C, tiles, k, of(count))
+                    count = count + 1
+            else:
+                for k in T.serial(n):
+                    buf = of(count)
+                    one_turn(A, C, tiles, k, buf)
+                    count = count + 1
+            await_all(buffers)
+
+    return main, [A, ZEROS, 6], {1: added(6)}
+
+
+@GROUP.each(change=["1 - buf", "(buf + 1) % 3"])
+def in_a_while(change: str) -> Any:
+    buffers, start, next_of = NEXT[change]
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((buffers, SIZE), "float32")
+            buf = T.alloc_var("int32", init=start)
+            k = T.alloc_var("int32", init=0)
+            free_all(buffers)
+            while k < n:
+                one_turn(A, C, tiles, wide(k), buf)
+                buf = next_of(buf)
+                k = k + 1
+            await_all(buffers)
+
+    return main, [A, ZEROS, 6], {1: added(6)}
+
+
 @GROUP.each(buffers=[2, 3])
 def ahead(buffers: int) -> Any:
     """The next tile is loaded before the present one is taken; two variables say which."""
@@ -296,6 +368,155 @@ def downwards(turns: int) -> Any:
                 T.copy(tiles[k, :], C[k * SIZE : (k + 1) * SIZE])
 
     return main, [A, ZEROS], {1: added(turns)}
+
+
+@GROUP.each(change=["1 - buf", "(buf + 1) % 3"])
+def beside_found_flags(change: str) -> Any:
+    """What flags by hand order in turn, the compiler adds nothing to; it orders what they don't,
+    the load of what is added."""
+    buffers, start, next_of = NEXT[change]
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        B: T.Tensor((SIZE,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((COUNT * SIZE,), "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
+            tiles = T.alloc_ub((buffers, SIZE), "float32")
+            ones = T.alloc_ub((SIZE,), "float32")
+            buf = T.alloc_var("int32", init=start)
+            free_all(buffers)
+            T.copy(B, ones)
+            for k in T.serial(n):
+                T.wait_flag("mte3", "mte2", buf)
+                T.copy(A[k * SIZE], tiles[buf, :])
+                T.set_flag("mte2", "v", buf)
+                T.wait_flag("mte2", "v", buf)
+                T.tile.add(tiles[buf, :], tiles[buf, :], ones)
+                T.set_flag("v", "mte3", buf)
+                T.wait_flag("v", "mte3", buf)
+                T.copy(tiles[buf, :], C[k * SIZE])
+                T.set_flag("mte3", "mte2", buf)
+                buf = next_of(buf)  # noqa: F841
+            await_all(buffers)
+
+    automatic = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}
+    # Behind the tensor's end tiles are filled, from the third one of a buffer on over its add.
+    return main, [A, np.ones(SIZE, np.float32), ZEROS, 12], {2: added(COUNT)}, automatic
+
+
+SIDE = 32
+SQUARES = np.random.default_rng(11).integers(-2, 3, (6, SIDE, SIDE)).astype(np.float16)
+
+
+@GROUP.each(number=["1 - i % 2", "buf"])
+def of_the_cube_core(number: str) -> Any:
+    """Operands in L1 take turns."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor(SQUARES.shape, "float16"),  # type: ignore[valid-type]
+        C: T.Tensor(SQUARES.shape, "float32"),  # type: ignore[valid-type]
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            tiles = T.alloc_L1((2, SIDE, SIDE), "float16")
+            product = T.alloc_L0C((SIDE, SIDE), "float32")
+            buf = T.alloc_var("int32", init=0)
+            with T.Scope("C"):
+                T.set_flag("mte1", "mte2", 0)
+                T.set_flag("mte1", "mte2", 1)
+                for i in T.serial(n):
+                    at = buf if number == "buf" else 1 - i % 2
+                    T.wait_flag("mte1", "mte2", at)
+                    T.copy(A[i, :, :], tiles[at, :, :])
+                    T.set_flag("mte2", "mte1", at)
+                    T.wait_flag("mte2", "mte1", at)
+                    T.gemm_v0(tiles[at, :, :], tiles[at, :, :], product, init=True)
+                    T.set_flag("mte1", "mte2", at)
+                    T.set_flag("m", "fix", at)
+                    T.wait_flag("m", "fix", at)
+                    T.copy(product, C[i, :, :])
+                    T.set_flag("fix", "m", at)
+                    T.wait_flag("fix", "m", at)
+                    buf = 1 - buf
+                T.wait_flag("mte1", "mte2", 0)
+                T.wait_flag("mte1", "mte2", 1)
+
+    wide = SQUARES.astype(np.float64)
+    products = np.where(np.arange(6)[:, None, None] < 5, wide @ wide, 0)
+    return main, [SQUARES, np.zeros(SQUARES.shape, np.float32), 5], {1: products}
+
+
+TURNS = 4
+WITHIN_CORES = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+}
+
+
+def from_core_to_core(of_cube: Number, of_vectors: Callable[[Any, Any], Any]) -> Any:
+    """Tiles of a workspace of the kernel's own take turns, with a flag between cores each."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),  # type: ignore[valid-type]
+        W: T.Tensor((3, SIDE, SIDE), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((TURNS, SIDE, SIDE), "float32"),  # type: ignore[valid-type]
+        first: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            a = T.alloc_L1((SIDE, SIDE), "float16")
+            product = T.alloc_L0C((SIDE, SIDE), "float32")
+            half = T.alloc_ub((SIDE // 2, SIDE), "float32")
+            buf = T.alloc_var("int32", init=first if of_cube is None else 1)
+            with T.Scope("C"):
+                T.copy(A, a)
+                for i in T.serial(TURNS):
+                    T.gemm_v0(a, a, product, init=True)
+                    T.copy(product, W[first if of_cube is None else of_cube(i), :, :])
+                    T.set_cross_flag("FIX", first if of_cube is None else of_cube(i))
+                    T.wait_cross_flag(5)
+            with T.Scope("V"):
+                for i in T.serial(TURNS):
+                    T.wait_cross_flag(of_vectors(i, buf))
+                    T.copy(W[of_vectors(i, buf), vid * SIDE // 2, 0], half)
+                    T.tile.add(half, half, 1.0)
+                    T.copy(half, C[i, vid * SIDE // 2, 0])
+                    T.set_cross_flag("MTE2", 5)
+                    if i % 2 == 0:
+                        buf = 3 - buf  # noqa: F841
+
+    wide = SQUARES[0].astype(np.float64)
+    results = np.zeros((TURNS, SIDE, SIDE), np.float32)
+    arguments = [SQUARES[0], np.zeros((3, SIDE, SIDE), np.float32), results, 2]
+    return main, arguments, {2: np.broadcast_to(wide @ wide + 1, results.shape)}, WITHIN_CORES
+
+
+CROSSING: dict[str, tuple[Number, Callable[[Any, Any], Any]]] = {
+    "2 - i % 2": (lambda i: 2 - i % 2, lambda i, buf: 2 - (i & 1)),
+    "buf": (lambda i: 1 + (i + 1) // 2 % 2, lambda i, buf: buf),
+}
+
+
+@GROUP.each(numbers=CROSSING)
+def between_cores(numbers: str) -> Any:
+    return from_core_to_core(*CROSSING[numbers])
+
+
+def test_a_number_between_cores_that_is_not_followed() -> None:
+    """Nor what such flags order: the compiler says so, and the host checks it."""
+    kernel, arguments, expected, configs = from_core_to_core(None, lambda i, buf: buf)
+    wanted = (
+        "the number of this flag, made of 'first', is known only when the kernel runs: what the "
+        "flags between its cores order isn't checked while it is compiled, but the host checks it"
+    )
+    with pytest.warns(UserWarning, match=wanted):
+        made = tilewright.compile(kernel, target="ascend", pass_configs=configs)
+    with pytest.raises(RuntimeError, match="cross"):
+        made(*arguments)
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

@@ -231,6 +231,7 @@ private:
   void addOpenLoop(Operation& op, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(&op, parent, block, NodeKind::Loop);
     node->isOfSomeCores = isMixed && asksVectorCores(&op);
+    indices.addOpenLoop(&op, node->id);
     for (Region& region : op.getRegions())
       for (Block& each : region)
         translate(each, node, node->body, scope);

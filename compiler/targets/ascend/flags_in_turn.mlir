@@ -224,3 +224,82 @@ func.func @in_branches(%n: index, %is_so: i1) {
   }
   return
 }
+
+// -----
+// A variable that counts turns, also those of a while that it ends; one that may wrap round isn't followed.
+func.func @counted(%n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %three = arith.constant 3 : i32
+  %end = arith.index_cast %n : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<si32, var>
+    %b = tile.alloc "b" : !tile.buffer<si32, var>
+    %c = tile.alloc "c" : !tile.buffer<si32, var>
+    tile.store %zero, %a[] : !tile.buffer<si32, var>
+    tile.store %zero, %b[] : !tile.buffer<si32, var>
+    tile.store %zero, %c[] : !tile.buffer<si32, var>
+    tile.for %i = %c0 to %end step %c1 {
+      %turn = tile.load %a[] : !tile.buffer<si32, var>
+      %rest = arith.remsi %turn, %three : i32
+      %event = arith.index_cast %rest : i32 to index
+      ascend.set_flag mte2 to v, %event
+      ascend.wait_flag mte2 to v, %event
+      %next = arith.addi %turn, %one : i32
+      tile.store %next, %a[] : !tile.buffer<si32, var>
+    }
+    tile.while {
+      %turn = tile.load %b[] : !tile.buffer<si32, var>
+      %is_more = arith.cmpi slt, %turn, %n : i32
+      tile.condition %is_more
+    } do {
+      %turn = tile.load %b[] : !tile.buffer<si32, var>
+      %next = arith.addi %turn, %one : i32
+      tile.store %next, %b[] : !tile.buffer<si32, var>
+      %now = tile.load %b[] : !tile.buffer<si32, var>
+      %rest = arith.remsi %now, %three : i32
+      %event = arith.index_cast %rest : i32 to index
+      ascend.set_flag mte2 to v, %event
+      ascend.wait_flag mte2 to v, %event
+    }
+    tile.for %i = %c0 to %end step %c1 {
+      %turn = tile.load %c[] : !tile.buffer<si32, var>
+      %rest = arith.remsi %turn, %three : i32
+      %event = arith.index_cast %rest : i32 to index
+      ascend.set_flag v to mte2, %event // expected-remark {{the number of this flag, made of 'c', is known only when the kernel runs}}
+      ascend.wait_flag v to mte2, %event
+      %next = arith.addi %turn, %three : i32
+      tile.store %next, %c[] : !tile.buffer<si32, var>
+    }
+  }
+  return
+}
+
+// -----
+// Behind the loop, and where a branch counts, too, nothing is known of a count.
+func.func @counted_elsewhere(%n: i32, %is_so: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %end = arith.index_cast %n : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<si32, var>
+    tile.store %zero, %a[] : !tile.buffer<si32, var>
+    tile.for %i = %c0 to %end step %c1 {
+      scf.if %is_so {
+        %turn = tile.load %a[] : !tile.buffer<si32, var>
+        %next = arith.addi %turn, %one : i32
+        tile.store %next, %a[] : !tile.buffer<si32, var>
+      }
+      %turn = tile.load %a[] : !tile.buffer<si32, var>
+      %rest = arith.andi %turn, %one : i32
+      %event = arith.index_cast %rest : i32 to index
+      ascend.set_flag mte2 to v, %event // expected-remark {{made of 'a', is known only when the kernel runs}}
+      ascend.wait_flag mte2 to v, %event
+    }
+  }
+  return
+}

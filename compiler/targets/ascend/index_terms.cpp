@@ -303,22 +303,32 @@ std::optional<IndexSum> IndexTerms::quotient(Operation* op, int64_t divisor) {
   return sum;
 }
 
-/// As a table of a few turns.
+/// As a table of a few turns, or as what each turn adds to.
 std::optional<IndexSum> IndexTerms::inTurns(Value value) {
   std::optional<TurnTable> table = tables.of(value);
-  table = table ? withoutDrift(*std::move(table)) : std::nullopt;
+  const bool isLinear = table && table->drift && table->period() == 1;
+  table = table && !isLinear ? withoutDrift(*std::move(table)) : std::move(table);
   if (!table)
     return std::nullopt;
   std::vector<unsigned> nodes;
   for (Operation* loop : table->loops) {
-    const Value induction = cast<tile::ForOp>(loop).getInductionVar();
-    if (const auto found = loops.find(induction); found != loops.end())
+    auto counted = dyn_cast<tile::ForOp>(loop);
+    const Value induction = counted ? counted.getInductionVar() : Value();
+    if (const auto found = loops.find(induction); counted && found != loops.end())
       nodes.push_back(found->second.node);
-    else if (!onces.contains(induction))
+    else if (const auto open = openLoops.find(loop); open != openLoops.end())
+      nodes.push_back(open->second);
+    else if (!counted || !onces.contains(induction))
       return std::nullopt;
   }
   if (nodes.empty())
     return IndexSum{table->values.front(), {}};
+  if (isLinear) {
+    IndexSum sum{table->values.front(), {}};
+    for (const unsigned node : nodes)
+      sum.terms.push_back({node, table->drift});
+    return sum;
+  }
   llvm::sort(nodes);
   model::Term term{nodes.front(), 1, table->period(), 0, {nodes.begin() + 1, nodes.end()}};
   for (int64_t turn = 0; turn < table->period(); ++turn)

@@ -32,6 +32,10 @@ public:
   /// steps of `step`.
   void addLoop(mlir::Value induction, unsigned node, std::optional<IndexSum> lower,
                std::optional<int64_t> step);
+  /// The same of a loop that counts nothing.
+  void addOpenLoop(mlir::Operation* loop, unsigned node) {
+    openLoops[loop] = node;
+  }
   /// The same of what makes no more than one turn, and is no loop there.
   void addOnce(mlir::Value induction, std::optional<IndexSum> lower) {
     onces[induction] = std::move(lower);
@@ -100,6 +104,7 @@ private:
   TurnTables tables;
   llvm::DenseMap<mlir::Value, Loop> loops;
   llvm::DenseMap<mlir::Value, std::optional<IndexSum>> onces;
+  llvm::DenseMap<mlir::Operation*, unsigned> openLoops;
   llvm::DenseMap<mlir::Value, unsigned> symbols;
   std::vector<IndexRange> symbolRanges;         ///< by number
   std::vector<IndexRange> symbolRangesNotEmpty; ///< with no dim that is 0

@@ -137,7 +137,7 @@ std::optional<TurnTable> TurnTables::compute(Value value) {
     return ofTurns(argument);
   Operation* op = value.getDefiningOp();
   if (auto load = dyn_cast<tile::LoadOp>(op))
-    return hasVariables ? turnsOfVariable(load) : std::nullopt;
+    return ofVariable(load);
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || op->getNumOperands() == 0)
     return std::nullopt;
   SmallVector<TurnTable> operands;
@@ -148,6 +148,11 @@ std::optional<TurnTable> TurnTables::compute(Value value) {
     operands.push_back(*std::move(table));
   }
   return result(op, operands);
+}
+
+std::optional<TurnTable> TurnTables::ofVariable(tile::LoadOp load) {
+  const std::optional<TurnTable> table = turnsOfCounter(load);
+  return table || !hasVariables ? table : turnsOfVariable(load);
 }
 
 std::optional<TurnTable> TurnTables::ofTurns(BlockArgument induction) {

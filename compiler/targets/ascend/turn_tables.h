@@ -48,7 +48,7 @@ std::optional<TurnTable> withoutDrift(TurnTable table);
 
 class TurnTables {
 public:
-  /// Of values that aren't made of variables only, if `hasVariables` is off.
+  /// With `hasVariables` off, of no variables but those that a loop counts up by a constant.
   explicit TurnTables(bool hasVariables = true) : hasVariables(hasVariables) {}
 
   std::optional<TurnTable> of(mlir::Value value);
@@ -56,6 +56,7 @@ public:
 private:
   std::optional<TurnTable> compute(mlir::Value value);
   std::optional<TurnTable> ofTurns(mlir::BlockArgument induction);
+  std::optional<TurnTable> ofVariable(tile::LoadOp load);
   std::optional<TurnTable> result(mlir::Operation* op, llvm::ArrayRef<TurnTable> operands);
   std::optional<TurnTable> sumOfLoops(mlir::Operation* op, llvm::ArrayRef<TurnTable> operands);
   std::optional<int64_t> turnsToRepeat(mlir::Operation* op, llvm::ArrayRef<TurnTable> operands,

@@ -40,27 +40,22 @@ struct ByTurns {
   }
 };
 
-/// Whether each kind of core changes a variable that it reads: one has no part in what stands in the other's scope.
+/// Whether each kind of core does all that changes what it reads: none has a part in what stands in the other's scope.
 bool isOneForAllReaders(Value variable) {
-  ScopeOp scope;
-  bool hasStore = false, isOutside = false, isApart = false;
+  std::optional<Agent> storing, reading;
+  bool isReadByBoth = false;
   for (Operation* user : variable.getUsers()) {
-    auto around = user->getParentOfType<ScopeOp>();
-    hasStore = hasStore || (around && isa<tile::StoreOp>(user));
-    isOutside = isOutside || !around;
-    isApart = isApart || (around && scope && around.getAgent() != scope.getAgent());
-    scope = around ? around : scope;
+    auto scope = user->getParentOfType<ScopeOp>();
+    const bool isStore = isa<tile::StoreOp>(user);
+    std::optional<Agent>& agent = isStore ? storing : reading;
+    if (scope && agent && agent != scope.getAgent())
+      isReadByBoth = true;
+    if (scope)
+      agent = scope.getAgent();
+    else if (!isStore)
+      isReadByBoth = true;
   }
-  return !hasStore || (!isOutside && !isApart);
-}
-
-bool isVariable(Value buffer) {
-  auto alloc = buffer.getDefiningOp<tile::AllocOp>();
-  return alloc && alloc.getType().getSpace() == tile::MemorySpace::Var &&
-         alloc.getType().getRank() == 0 && alloc.getType().getElementType().isInteger() &&
-         llvm::all_of(buffer.getUsers(),
-                      [](Operation* user) { return isa<tile::LoadOp, tile::StoreOp>(user); }) &&
-         isOneForAllReaders(buffer);
+  return !storing || (!isReadByBoth && (!reading || reading == storing));
 }
 
 class VariableRun {
@@ -120,7 +115,8 @@ private:
     if (!op || !seen.insert(op).second)
       return;
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
-      if (isVariable(load.getBuffer()) && !llvm::is_contained(variables, load.getBuffer()))
+      if (isVariable(load.getBuffer()) && !plain.of(value) &&
+          !llvm::is_contained(variables, load.getBuffer()))
         variables.push_back(load.getBuffer());
     } else if (op->getNumRegions() == 0) {
       for (Value operand : op->getOperands())
@@ -142,22 +138,22 @@ private:
       return number && !isTooLong();
     }
     Block& inner = *path[depth + 1]->getBlock();
-    if (isa<tile::ForOp>(next))
+    if (isa<tile::ForOp, tile::WhileOp>(next))
       return descendInTurns(next, inner, depth, contents, found);
     const bool isPassed = isa<scf::IfOp, ScopeOp>(next) || !stores(next);
     return isPassed && descend(inner, depth + 1, std::move(contents), found);
   }
 
-  bool descendInTurns(Operation* loop, Block& body, size_t depth, const Contents& contents,
+  bool descendInTurns(Operation* loop, Block& inner, size_t depth, const Contents& contents,
                       ByTurns& found) {
-    const std::optional<std::vector<Contents>> cycle = cycleOf(loop, body, contents);
+    const std::optional<std::vector<Contents>> cycle = cycleOf(loop, contents);
     if (!cycle || cycle->empty())
       return false;
     if (!llvm::is_contained(loops, loop))
       loops.push_back(loop);
     for (const Contents& begin : *cycle) {
       turns[loop] = int64_t(found.turns.size());
-      if (!descend(body, depth + 1, begin, found.turns.emplace_back()))
+      if (!descend(inner, depth + 1, begin, found.turns.emplace_back()))
         return false;
     }
     turns.erase(loop);
@@ -165,8 +161,12 @@ private:
   }
 
   /// What the variables are at the begin of each turn, up to where it all comes again.
-  std::optional<std::vector<Contents>> cycleOf(Operation* loop, Block& body, Contents now) {
-    if (hasOwnExit(body) && stores(loop))
+  std::optional<std::vector<Contents>> cycleOf(Operation* loop, Contents now) {
+    Block& body =
+        loop->getRegions().back().front(); // of a while behind its condition, which stores nothing
+    const bool doesConditionStore =
+        llvm::any_of(loop->getRegion(0).front(), [&](Operation& op) { return stores(&op); });
+    if (stores(loop) && (hasOwnExit(body) || (isa<tile::WhileOp>(loop) && doesConditionStore)))
       return std::nullopt;
     std::vector<Contents> begins;
     multiples[loop] = 1;
@@ -255,27 +255,27 @@ private:
         execute(*branch.elseBlock(), contents, nullptr);
     } else if (auto scope = dyn_cast<ScopeOp>(op)) {
       execute(scope.getBody().front(), contents, nullptr);
-    } else if (auto loop = dyn_cast<tile::ForOp>(op)) {
-      executeLoop(loop, contents);
+    } else if (isa<tile::ForOp, tile::WhileOp>(op)) {
+      executeLoop(op, contents);
     } else {
       forget(op, contents);
     }
   }
 
-  void executeLoop(tile::ForOp loop, Contents& contents) {
+  void executeLoop(Operation* loop, Contents& contents) {
     if (!stores(loop))
       return;
-    const std::optional<std::vector<Contents>> cycle =
-        cycleOf(loop, *loop.getBodyBlock(), contents);
+    const std::optional<std::vector<Contents>> cycle = cycleOf(loop, contents);
+    Block& body = loop->getRegions().back().front();
     const std::optional<int64_t> all = turnsOf(loop);
     if (cycle && !cycle->empty() && all && (*all > kMostInTable || *all < int64_t(cycle->size()))) {
       contents = (*cycle)[size_t(*all) % cycle->size()];
       return;
     }
-    if (all && *all <= kMostInTable && !hasOwnExit(*loop.getBodyBlock())) {
+    if (all && *all <= kMostInTable && !hasOwnExit(body)) {
       for (int64_t turn = 0; turn < *all; ++turn) {
         turns[loop] = turn;
-        execute(*loop.getBodyBlock(), contents, nullptr);
+        execute(body, contents, nullptr);
       }
       turns.erase(loop);
       return;
@@ -393,6 +393,15 @@ private:
 };
 
 } // namespace
+
+bool isVariable(Value buffer) {
+  auto alloc = buffer.getDefiningOp<tile::AllocOp>();
+  return alloc && alloc.getType().getSpace() == tile::MemorySpace::Var &&
+         alloc.getType().getRank() == 0 && alloc.getType().getElementType().isInteger() &&
+         llvm::all_of(buffer.getUsers(),
+                      [](Operation* user) { return isa<tile::LoadOp, tile::StoreOp>(user); }) &&
+         isOneForAllReaders(buffer);
+}
 
 std::optional<TurnTable> turnsOfVariable(tile::LoadOp load) {
   return VariableRun(load).run();

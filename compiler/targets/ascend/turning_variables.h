@@ -10,4 +10,10 @@ namespace tilewright::ascend {
 /// or if what decides isn't known: an argument, an element of a tensor, a loop of unknown length before the read.
 std::optional<TurnTable> turnsOfVariable(tile::LoadOp load);
 
+/// The same of one that nothing but a loop counts up, by a constant in each turn: it drifts.
+std::optional<TurnTable> turnsOfCounter(tile::LoadOp load);
+
+/// Whether a buffer is an integer that is only loaded and stored, and that each core which reads it has stored itself.
+bool isVariable(mlir::Value buffer);
+
 } // namespace tilewright::ascend
