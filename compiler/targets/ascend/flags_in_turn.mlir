@@ -303,3 +303,56 @@ func.func @counted_elsewhere(%n: i32, %is_so: i1) {
   }
   return
 }
+
+// -----
+// What is negative in the first turn has another rest than C's, or as a number without a sign: such numbers don't come
+// again. In a loop of few turns each has its own.
+func.func @negative_at_first(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  %one = arith.constant 1 : i32
+  %three = arith.constant 3 : i64
+  tile.launch (%cid) in (%n) npu {
+    tile.for %i = %c0 to %c5 step %c1 attributes {tile.name = "i"} {
+      %word = arith.index_cast %i : index to i32
+      %before = arith.subi %word, %one : i32
+      %wide = arith.extui %before : i32 to i64
+      %rest = arith.remui %wide, %three : i64
+      %event = arith.index_cast %rest : i64 to index
+      ascend.set_flag mte2 to v, %event
+      ascend.wait_flag mte2 to v, %event
+    }
+    tile.for %i = %c0 to %n step %c1 attributes {tile.name = "i"} {
+      %before = arith.subi %i, %c1 : index
+      %rest = arith.remsi %before, %c3 : index
+      %is_more = arith.cmpi sgt, %rest, %c0 : index
+      %event = arith.select %is_more, %rest, %c0 : index
+      ascend.set_flag v to mte2, %event // expected-remark {{made of 'i', is known only when the kernel runs}}
+      ascend.wait_flag v to mte2, %event
+    }
+  }
+  return
+}
+
+// -----
+func.func @without_a_sign(%n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %three = arith.constant 3 : i64
+  %end = arith.index_cast %n : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    tile.for %i = %c0 to %end step %c1 attributes {tile.name = "i"} {
+      %word = arith.index_cast %i : index to i32
+      %before = arith.subi %word, %one : i32
+      %wide = arith.extui %before : i32 to i64
+      %rest = arith.remui %wide, %three : i64
+      %event = arith.index_cast %rest : i64 to index
+      ascend.set_flag mte2 to v, %event // expected-remark {{made of 'i', is known only when the kernel runs}}
+      ascend.wait_flag mte2 to v, %event
+    }
+  }
+  return
+}

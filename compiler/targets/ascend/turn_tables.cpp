@@ -41,6 +41,11 @@ DriftRule driftRuleOf(Operation* op) {
   return DriftRule::None;
 }
 
+bool isUnsigned(arith::CmpIPredicate predicate) {
+  return predicate == arith::CmpIPredicate::ult || predicate == arith::CmpIPredicate::ule ||
+         predicate == arith::CmpIPredicate::ugt || predicate == arith::CmpIPredicate::uge;
+}
+
 bool isNeverNegative(const TurnTable& table) {
   return table.drift >= 0 && std::ranges::min(table.values) >= 0;
 }
@@ -228,6 +233,12 @@ std::optional<int64_t> TurnTables::turnsToRepeat(Operation* op, ArrayRef<TurnTab
   const auto constantAt = [&](size_t number) {
     return operands[number].isConstant() ? std::optional(operands[number].values[0]) : std::nullopt;
   };
+  // As numbers without a sign, those below 0 lie above all others.
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  const bool hasNoSigns = isa<arith::ExtUIOp, arith::IndexCastUIOp>(op) ||
+                          (compare && isUnsigned(compare.getPredicate()));
+  if (hasNoSigns && !llvm::all_of(operands, isNeverNegative))
+    return std::nullopt;
   switch (driftRuleOf(op)) {
   case DriftRule::Sum:
   case DriftRule::Cast:
