@@ -491,8 +491,47 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
            isOf(extents.size() - 1, std::max(kFractalSide, npu::blockElements(type)));
   }
 
-  /// Copies what the gemm reads of `named` to the same place of `to`: nothing may have written the rest.
-  static void copyRead(Operation* gemm, Value named, Value from, Value to) {
+  /// Whether something between a copy and a gemm behind it, or in what holds the gemm, may write a tile.
+  static bool mayChangeBetween(tile::CopyOp copy, Operation* gemm, Value tile) {
+    Operation* end = copy->getBlock()->findAncestorOpInBlock(*gemm);
+    if (!end || !copy->isBeforeInBlock(end))
+      return true;
+    const Value storage = npu::storageOf(tile);
+    const auto writes = [&](Operation* op) {
+      for (Value operand : op->getOperands()) {
+        if (!isa<BufferType>(operand.getType()) || npu::storageOf(operand) != storage)
+          continue;
+        auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+        SmallVector<MemoryEffects::EffectInstance> found;
+        if (effects)
+          effects.getEffectsOnValue(operand, found);
+        if (!effects || isa<npu::Instruction>(op) || llvm::any_of(found, [](const auto& effect) {
+              return isa<MemoryEffects::Write>(effect.getEffect());
+            }))
+          return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    };
+    Operation* last = end == gemm ? end : end->getNextNode();
+    for (Operation* op = copy->getNextNode(); op != last; op = op->getNextNode())
+      if (op->walk(writes).wasInterrupted())
+        return true;
+    return false;
+  }
+
+  /// Whether an earlier gemm has had a part brought to its place, which is the same still.
+  static bool isThere(ArrayRef<tile::CopyOp> sent, const BufferRegion& part, Operation* gemm) {
+    return llvm::any_of(sent, [&](tile::CopyOp copy) {
+      const BufferRegion known = copy.getSourceRegion();
+      return (known.isWhole() || isSameRegion(known, part)) &&
+             !mayChangeBetween(copy, gemm, part.buffer);
+    });
+  }
+
+  /// Copies what the gemm reads of `named` to the same place of `to`: nothing may have written the rest. `sent`: what
+  /// has been copied there, for gemms before it.
+  void copyRead(Operation* gemm, Value named, Value from, Value to,
+                SmallVectorImpl<tile::CopyOp>& sent) const {
     SmallVector<BufferRegion> read, parts;
     if (auto load = dyn_cast<tile::CopyOp>(gemm))
       read = {load.getSourceRegion()};
@@ -508,6 +547,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     OpBuilder builder(gemm);
     for (BufferRegion part : parts) {
       part.buffer = from;
+      if (!waits && isThere(sent, part, gemm))
+        continue;
       BufferRegion target = part;
       target.buffer = to;
       auto copy = tile::CopyOp::create(builder, gemm->getLoc(), part, target);
@@ -515,6 +556,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       if (mayHaveTwoVectors(gemm->getParentOfType<tile::LaunchOp>()) &&
           !gemm->getParentOfType<ScopeOp>())
         copy->setAttr(kOnceAttr, builder.getUnitAttr());
+      sent.push_back(copy);
     }
   }
 
@@ -528,17 +570,19 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       return success();
     }
     tile::AllocOp twin = addTwin(alloc, MemorySpace::L1, uses);
+    SmallVector<tile::CopyOp> sent;
     for (Operation* gemm : uses.gemms)
-      copyRead(gemm, alloc, twin, alloc);
+      copyRead(gemm, alloc, twin, alloc, sent);
     placeViews(twin, uses.gemmsOfViews);
     return success();
   }
 
   /// The same for views of a tile in UB: each has a tile of its shape in L1.
-  static void placeViews(tile::AllocOp alloc, ArrayRef<tile::GemmOp> gemms) {
+  void placeViews(tile::AllocOp alloc, ArrayRef<tile::GemmOp> gemms) const {
     OpBuilder builder(alloc);
     builder.setInsertionPointAfter(alloc);
     llvm::DenseMap<Value, Value> tiles;
+    llvm::DenseMap<Value, SmallVector<tile::CopyOp>> sent; ///< by tile
     for (tile::GemmOp gemm : gemms)
       for (Value view : {gemm.getA(), gemm.getB()}) {
         if (npu::storageOf(view) != alloc.getResult())
@@ -549,7 +593,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
               builder, alloc.getLoc(), inSpace(cast<BufferType>(view.getType()), MemorySpace::L1),
               builder.getStringAttr(alloc.getSymName().value_or("tile").str() + "_l1"),
               IntegerAttr());
-        copyRead(gemm, view, view, tile);
+        copyRead(gemm, view, view, tile, sent[tile]);
         gemm->replaceUsesOfWith(view, tile);
       }
   }

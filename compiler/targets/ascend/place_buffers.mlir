@@ -462,3 +462,38 @@ func.func @product_as_operand() {
   }
   return
 }
+
+// -----
+// What two gemms read goes to L1 once, also where the second is in a loop; once more, where something changes it.
+// CHECK-LABEL: func.func @shared_operand
+func.func @shared_operand(%B: !tile.buffer<32x32xf16, global>, %C: !tile.buffer<32x32xf32, global>, %v: f16, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[P:.*]] = tile.alloc "p" : !tile.buffer<32x32xf16, L1>
+    // CHECK: %[[UB:.*]] = tile.alloc "p_ub" : !tile.buffer<32x32xf16, UB>
+    %p = tile.alloc "p" : !tile.buffer<32x32xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<32x32xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<32x32xf32, fragment>
+    tile.copy %B : !tile.buffer<32x32xf16, global> to %b : !tile.buffer<32x32xf16, shared>
+    tile.parallel (%i, %j) in [32, 32] {
+      tile.store %v, %p[%i, %j] : !tile.buffer<32x32xf16, shared>
+    }
+    // CHECK: tile.copy %[[UB]] {{.*}} to %[[P]]
+    // CHECK-NEXT: tile.gemm %[[P]]
+    // CHECK-NOT: tile.copy
+    // CHECK: tile.gemm %[[P]]
+    tile.gemm %p : !tile.buffer<32x32xf16, shared>, %b : !tile.buffer<32x32xf16, shared> into %c : !tile.buffer<32x32xf32, fragment> {clear_accum}
+    tile.for %k = %c0 to %n step %c1 {
+      tile.gemm %p : !tile.buffer<32x32xf16, shared>, %b : !tile.buffer<32x32xf16, shared> into %c : !tile.buffer<32x32xf32, fragment>
+    }
+    tile.parallel (%i, %j) in [32, 32] {
+      tile.store %v, %p[%i, %j] : !tile.buffer<32x32xf16, shared>
+    }
+    // CHECK: tile.copy %[[UB]] {{.*}} to %[[P]]
+    // CHECK-NEXT: tile.gemm %[[P]]
+    tile.gemm %p : !tile.buffer<32x32xf16, shared>, %b : !tile.buffer<32x32xf16, shared> into %c : !tile.buffer<32x32xf32, fragment>
+    tile.copy %c : !tile.buffer<32x32xf32, fragment> to %C : !tile.buffer<32x32xf32, global>
+  }
+  return
+}
