@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from kernel_group import KernelGroup
@@ -228,6 +229,45 @@ def rectangle(rows: int, threads: int) -> Any:
     expected = c.copy()
     expected[:rows, :75] = (a.astype(np.float64) + b)[:rows, :75]
     return main, [a, b, rows, 75, c.astype(np.float16)], expected
+
+
+TYPES = (
+    "int64",
+    "uint64",
+    "int32",
+    "uint32",
+    "int16",
+    "uint16",
+    "int8",
+    "uint8",
+    "bool",
+    "bfloat16",
+)
+
+
+@GROUP.each(dtype=TYPES, form=["before", "guarded", "both"])
+def of_all_types(dtype: str, form: str) -> Any:
+    """What is only copied, from elements that begin anywhere in a block."""
+
+    @T.prim_func
+    def main(A: T.Tensor((100,), dtype), n: T.int32, C: T.Tensor((100,), dtype)):
+        with T.Kernel(3, is_npu=True, threads=1) as cid:
+            for i in T.Parallel(40):
+                at = cid * 40 + i
+                if form == "before":
+                    C[at] = A[at - 3]
+                elif form == "guarded":
+                    if at < n:
+                        C[at] = A[at]
+                else:
+                    if at < n:
+                        C[at] = A[at - 3]
+
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    a, before = (random.integers(0, 2 if dtype == "bool" else 100, 100) for _ in range(2))
+    shifted = a if form == "guarded" else np.concatenate([np.zeros(3), a[:-3]])
+    expected = np.where(np.arange(100) < (100 if form == "before" else 77), shifted, before)
+    return main, [a.astype(kind), 77, before.astype(kind)], expected.astype(np.float64)
 
 
 @GROUP.each(n=[0, 37, 100])
