@@ -310,6 +310,9 @@ class EagerCall:
         return said
 
     def _read_signature(self, evaluate: _Evaluator, found: dict[str, int]) -> None:
+        for name, value in self.values.items():  # `A=T.Tensor((8,), "float32")` is one, too
+            if name not in self.plan.annotations and isinstance(value, TensorAnnotation):
+                self._declare(name, value, found)
         for name, annotation in self.plan.annotations.items():
             if annotation in self._signature_annotations():
                 defined = self.python.__annotations__.get(name)
@@ -395,8 +398,8 @@ class EagerCall:
             self._report_annotation(interpreter, *self.wrong[name])
             value = POISON
         elif name in self.declared:
-            node = self.plan.annotations[name]
-            interpreter.mark(node)
+            if name in self.plan.annotations:
+                interpreter.mark(self.plan.annotations[name])
             try:
                 annotation = _resolved(self.declared[name], self.constants)
                 value = declare_parameter(interpreter.tracer, name, annotation)

@@ -105,6 +105,22 @@ def test_kernels_of_a_generator():
     assert made.tolist() == [3, 3, 3, 3]
 
 
+def test_tensors_that_are_defaults():
+    """What stands for a tensor says what it is, where no annotation does."""
+
+    @T.prim_func(generator=True)
+    def copied(A=T.Tensor((8,), "float32"), B=T.Tensor((8,), "float32")):  # noqa: B008
+        with T.Kernel(8) as (bx,):
+            T.copy(A[bx], B[bx])
+
+    made = np.zeros(8, np.float32)
+    tilewright.compile(copied())(NUMBERS, made)
+    assert made.tolist() == NUMBERS.tolist()
+    given, made = np.arange(9, dtype=np.int32), np.zeros(9, np.int32)
+    tilewright.compile(copied(*[T.Tensor((9,), "int32")] * 2))(given, made)
+    assert made.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 0]
+
+
 def test_extents_and_dtypes_of_the_call():
     """`int` and `Any` in annotations are what the tensor has; `T.dyn` is a number of each call."""
 
