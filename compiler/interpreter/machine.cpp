@@ -4,6 +4,7 @@
 #include "compiler/interpreter/lazy_choices.h"
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/kernel_manifest.h"
+#include "compiler/ir/own_reads.h"
 #include "compiler/ir/thread_groups.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -265,7 +266,35 @@ mlir::LogicalResult Machine::meet(llvm::MutableArrayRef<Agent> agents) {
   return mlir::failure();
 }
 
-mlir::LogicalResult Machine::checkUniform(llvm::ArrayRef<Agent> agents, mlir::Operation* op) {
+static mlir::LogicalResult checkSame(mlir::Operation* op, mlir::Type type, const Agent& one,
+                                     Scalar first, const Agent& other, Scalar second) {
+  const bool isReal = llvm::isa<mlir::FloatType>(type);
+  const bool areNone = std::isnan(first.real) && std::isnan(second.real);
+  if (isReal ? first.real == second.real || areNone : first.integer == second.integer)
+    return mlir::success();
+  const auto text = [&](Scalar scalar) {
+    return isReal ? llvm::formatv("{0:g}", scalar.real).str() : std::to_string(scalar.integer);
+  };
+  return op->emitError("threads of a block take part in this operation with different values: ")
+         << text(first) << " in thread " << one.thread << ", " << text(second) << " in thread "
+         << other.thread;
+}
+
+std::optional<Scalar> Machine::ownElement(Agent& agent, tile::LoadOp load) {
+  const BufferValue& own = buffer(agent, load.getBuffer());
+  const llvm::SmallVector<int64_t> indices = integers(agent, load.getIndices());
+  for (auto [index, extent] : llvm::zip(indices, own.shape))
+    if (index < 0 || index >= extent)
+      return std::nullopt;
+  const int64_t offset = own.bitOffset(indices);
+  const unsigned bits = own.type.getElementBits();
+  if (!own.storage || !own.storage->isWritten(offset, bits))
+    return std::nullopt;
+  return fromBits(own.type.getElementType(), own.storage->readBits(offset, bits));
+}
+
+mlir::LogicalResult Machine::checkUniform(llvm::MutableArrayRef<Agent> agents,
+                                          mlir::Operation* op) {
   llvm::SetVector<mlir::Value> taken(op->operand_begin(), op->operand_end());
   if (llvm::isa<tile::ParallelOp>(op)) // which thread runs an iteration isn't known
     mlir::getUsedValuesDefinedAbove(op->getRegions(), taken);
@@ -273,22 +302,20 @@ mlir::LogicalResult Machine::checkUniform(llvm::ArrayRef<Agent> agents, mlir::Op
     auto first = agents.front().scalars.find(operand);
     if (first == agents.front().scalars.end())
       continue;
-    const bool isReal = llvm::isa<mlir::FloatType>(operand.getType());
-    for (const Agent& agent : agents) {
-      auto found = agent.scalars.find(operand);
-      if (found == agent.scalars.end()) // a choice's side that this thread hasn't computed
-        continue;
-      const Scalar value = found->second, other = first->second;
-      const bool isNone = std::isnan(value.real) && std::isnan(other.real);
-      if (isReal ? value.real == other.real || isNone : value.integer == other.integer)
-        continue;
-      const auto text = [&](Scalar scalar) {
-        return isReal ? llvm::formatv("{0:g}", scalar.real).str() : std::to_string(scalar.integer);
-      };
-      return op->emitError("threads of a block take part in this operation with different values: ")
-             << text(other) << " in thread " << agents.front().thread << ", " << text(value)
-             << " in thread " << agent.thread;
-    }
+    for (const Agent& agent : agents)
+      // A choice's side that this thread hasn't computed has no value.
+      if (auto found = agent.scalars.find(operand); found != agent.scalars.end())
+        if (failed(checkSame(op, operand.getType(), agents.front(), first->second, agent,
+                             found->second)))
+          return mlir::failure();
+  }
+  auto nest = llvm::dyn_cast<tile::ParallelOp>(op);
+  for (tile::LoadOp load : nest ? tile::ownReads(nest) : llvm::SmallVector<tile::LoadOp>()) {
+    std::optional<Scalar> first = ownElement(agents.front(), load);
+    for (Agent& agent : agents)
+      if (const std::optional<Scalar> found = ownElement(agent, load); found && first)
+        if (failed(checkSame(op, load.getType(), agents.front(), *first, agent, *found)))
+          return mlir::failure();
   }
   return mlir::success();
 }

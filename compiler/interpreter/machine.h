@@ -91,7 +91,9 @@ private:
   /// What these have done is ordered before what they do from here on.
   void order(llvm::MutableArrayRef<Agent> agents);
   mlir::LogicalResult runCollective(llvm::MutableArrayRef<Agent> agents, mlir::Operation* op);
-  mlir::LogicalResult checkUniform(llvm::ArrayRef<Agent> agents, mlir::Operation* op);
+  mlir::LogicalResult checkUniform(llvm::MutableArrayRef<Agent> agents, mlir::Operation* op);
+  /// What a thread has there; nothing where it has written nothing.
+  std::optional<Scalar> ownElement(Agent& agent, tile::LoadOp load);
   /// The agents go the ways of a branch that groups of threads take.
   void part(llvm::MutableArrayRef<Agent> agents, mlir::scf::IfOp branch);
   Outcome step(Agent& agent);

@@ -97,8 +97,28 @@ def as_a_condition(A, n):
             A[i] = n
 
 
+@T.macro
+def of_a_variable(A, n):
+    x = T.alloc_var("float32", init=n)
+    if T.get_thread_binding() == 3:
+        x = 7
+    for i in T.Parallel(32):
+        A[i] = x * i
+
+
+@T.macro
+def of_an_array(A, n):
+    own = T.alloc_local((2,), "float32")
+    own[1] = T.get_thread_binding() * n
+    for i, j in T.Parallel(4, 8):
+        A[i * 8 + j] = own[1]
+
+
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("work", [in_a_nest, before_a_nest, by_a_binding, as_a_condition])
+@pytest.mark.parametrize(
+    "work",
+    [in_a_nest, before_a_nest, by_a_binding, as_a_condition, of_a_variable, of_an_array],
+)
 def test_numbers_of_threads_in_loops_over_elements(work, target):
     """Which thread runs an iteration isn't known: a number that differs is an error."""
 
@@ -137,3 +157,27 @@ def test_numbers_that_all_threads_share(target):
     result = np.zeros(64, np.float32)
     tilewright.compile(kernel, target=target)(result)
     np.testing.assert_array_equal(result, np.concatenate([np.arange(32), 2 * np.arange(32)]))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_variables_that_all_threads_share(target):
+    """What a thread had before counts no more; what only some have written isn't read."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64,), "float32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            x = T.alloc_var("int32", init=tx)
+            own = T.alloc_local((2,), "float32")
+            own[0] = n
+            if tx > 5:
+                own[1] = tx
+            x = n * 2
+            for i in T.Parallel(64):
+                A[i] = own[0] * i + x
+                if n < 0:
+                    A[i] = own[1]
+
+    result = np.zeros(64, np.float32)
+    tilewright.compile(kernel, target=target)(result, 3)
+    np.testing.assert_array_equal(result, 3 * np.arange(64) + 6)

@@ -22,6 +22,7 @@
 /// one more dim; cheap index arithmetic is computed again instead.
 ///
 /// It stands before all that knows no threads, and before assertions are numbered. Kernels without thread ids are left alone.
+#include "compiler/ir/own_reads.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/ir/thread_groups.h"
@@ -47,7 +48,7 @@ class ThreadSplitter {
 public:
   ThreadSplitter(tile::LaunchOp launch, int64_t threads)
       : launch(launch), builder(launch.getLoc(), launch), slots(builder, launch.getThreads()),
-        threads(threads), cuts(launch) {}
+        threads(threads), cuts(launch), divergence(launch) {}
 
   void split() {
     Block* body = launch.getBodyBlock();
@@ -146,11 +147,20 @@ private:
     Value first = threadValue(old, group.first, local);
     if (isUniform(old))
       return first;
-    overThreads(group, builder.getLoc(), [&](Value t) {
+    requireSame(group, [&](Value t) {
       IRMapping own;
-      const Value other = threadValue(old, t, own);
+      return threadValue(old, t, own);
+    });
+    return first;
+  }
+
+  /// An assertion that all threads of a group have the number that the first one has.
+  void requireSame(const Group& group, llvm::function_ref<Value(Value)> numberOf) {
+    const Value first = numberOf(group.first);
+    overThreads(group, builder.getLoc(), [&](Value t) {
+      const Value other = numberOf(t);
       Value same;
-      if (isa<FloatType>(old.getType()))
+      if (isa<FloatType>(first.getType()))
         same = arith::CmpFOp::create(builder, arith::CmpFPredicate::UEQ, other, first);
       else
         same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, other, first);
@@ -158,7 +168,6 @@ private:
                              group.isWarp ? "the threads of a warp must agree here"
                                           : "the threads of a block must agree here");
     });
-    return first;
   }
 
   // Segments
@@ -323,6 +332,12 @@ private:
     for (Value value : taken)
       if (value.getType().isIntOrIndexOrFloat() && !isUniform(value))
         local.map(value, groupValue(value, group));
+    for (tile::LoadOp load : tile::ownReads(nest))
+      if (divergence.differs(rootBuffer(load.getBuffer())))
+        requireSame(group, [&](Value t) {
+          IRMapping own;
+          return cloneFor(load, t, own)->getResult(0);
+        });
   }
 
   static bool isStructure(Operation* op) {
@@ -506,6 +521,7 @@ private:
   ThreadSlots slots;
   int64_t threads;
   ThreadCuts cuts;
+  ThreadDivergence divergence;
   /// Values that are the same for all threads, and buffers: old to new.
   IRMapping mapping;
   /// Index arithmetic on thread ids, which each loop computes for itself.
