@@ -41,7 +41,7 @@ DriftRule driftRuleOf(Operation* op) {
   return DriftRule::None;
 }
 
-bool isUnsigned(arith::CmpIPredicate predicate) {
+bool comparesWithoutSigns(arith::CmpIPredicate predicate) {
   return predicate == arith::CmpIPredicate::ult || predicate == arith::CmpIPredicate::ule ||
          predicate == arith::CmpIPredicate::ugt || predicate == arith::CmpIPredicate::uge;
 }
@@ -236,7 +236,7 @@ std::optional<int64_t> TurnTables::turnsToRepeat(Operation* op, ArrayRef<TurnTab
   // As numbers without a sign, those below 0 lie above all others.
   auto compare = dyn_cast<arith::CmpIOp>(op);
   const bool hasNoSigns = isa<arith::ExtUIOp, arith::IndexCastUIOp>(op) ||
-                          (compare && isUnsigned(compare.getPredicate()));
+                          (compare && comparesWithoutSigns(compare.getPredicate()));
   if (hasNoSigns && !llvm::all_of(operands, isNeverNegative))
     return std::nullopt;
   switch (driftRuleOf(op)) {
