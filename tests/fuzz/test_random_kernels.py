@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random kernels: interpreter, CPU and NumPy must agree to the bit.
 
-`TILEWRIGHT_FUZZ_CASES=10000 pytest tests/fuzz` runs more; the cases are the same in each run. What
-fails is shrunk, and left in build/fuzz/failure_N.py, N the part of the cases, for anyone to run.
+`TILEWRIGHT_FUZZ_CASES=10000 pytest tests/fuzz` runs more; the cases are the same in each run, and
+others with another TILEWRIGHT_FUZZ_SEED. What fails is shrunk, and left in
+build/fuzz/failure_N.py, N the part of the cases, for anyone to run.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CASES = int(os.environ.get("TILEWRIGHT_FUZZ_CASES", "2000"))
 SHARDS = 8
 #: Of them, parts with threads and several launches.
 THREAD_SHARDS = 2
-SEED = 20261120
+SEED = int(os.environ.get("TILEWRIGHT_FUZZ_SEED", "20261120"))
 FAILED = Path(__file__).parents[2] / "build" / "fuzz"
 
 
