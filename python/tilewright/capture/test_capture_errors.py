@@ -228,6 +228,8 @@ WRONG = {
     "for i in T.Parallel(2, 2):\n    S[i, 0] = 1": "an index of 'S' must be an integer "
     "or a slice, not 2 of them; a loop over several extents gives as many numbers: for i, j in "
     "T.Parallel(m, n)",
+    "A[[bx, bx + 1]] = 1": "an index of 'A' must be an integer or a slice, not a list of "
+    "numbers; a launch over several extents gives as many: with T.Kernel(m, n) as (bx, by)",
     "A['x'] = 1": "an index of 'A' must be an integer or a slice, not str",
     "A[0.5] = 1": "an index of 'A' must be an integer or a slice, not float",
     "T.copy(A, 3)": "the target of T.copy must be a buffer or a part of one, not 3 of type int",

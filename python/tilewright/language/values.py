@@ -710,6 +710,12 @@ def _index(item: object, buffer: BufferRef) -> Any:
             "a loop over several extents gives as many numbers: for i, j in T.Parallel(m, n)",
             python=TypeError,
         )
+    if isinstance(item, list) and item and all(isinstance(number, Expr) for number in item):
+        raise LanguageError(
+            f"an index of {buffer.name!r} must be an integer or a slice, not a list of numbers; "
+            "a launch over several extents gives as many: with T.Kernel(m, n) as (bx, by)",
+            python=TypeError,
+        )
     if isinstance(item, (bool, float, str)) or not hasattr(item, "__index__"):
         raise LanguageError(
             f"an index of {buffer.name!r} must be an integer or a slice, not {type(item).__name__}",
