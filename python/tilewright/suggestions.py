@@ -9,6 +9,27 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+#: What other languages of kernels, and NumPy, have under a name that nothing of ours looks like.
+_ELSEWHERE = {
+    "where": "T.if_then_else(condition, a, b)",
+    "dot": "T.gemm(A, B, C), which adds to C",
+    "matmul": "T.gemm(A, B, C), which adds to C",
+    "mm": "T.gemm(A, B, C), which adds to C",
+    "load": "T.copy(A[i, j], tile), or A[i, j] for one element",
+    "store": "T.copy(tile, A[i, j]), or A[i, j] = x for one element",
+    "zeros": "T.alloc_fragment(shape, dtype), and T.clear",
+    "full": "T.alloc_fragment(shape, dtype), and T.fill",
+    "zero": "T.clear",
+    "arange": "the variables of a loop, for i in T.Parallel(n)",
+    "program_id": "the names of the launch, with T.Kernel(m, n) as (bx, by)",
+    "range": "T.serial",
+    "sum": "T.reduce_sum",
+    "mean": "T.reduce_sum, and divide",
+    "reduce_mean": "T.reduce_sum, and divide",
+    "softmax": "T.reduce_max, T.exp in T.Parallel and T.reduce_sum",
+}
+
+
 def near(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     """The known name that is most like this one, whatever its case; empty where none is."""
     from difflib import get_close_matches
@@ -29,6 +50,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name."""
     meant = near(name, (other for other in known if not other.startswith("_")))
     return f"; did you mean {meant!r}?" if meant else ""
+
+
+def meant_of_language(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that the language does not have."""
+    if (instead := _ELSEWHERE.get(name)) is not None:
+        return f"; write {instead}"
+    return did_you_mean(name, known)
 
 
 def of_same_words(keyword: str, known: Iterable[str]) -> str:

@@ -23,6 +23,14 @@ IN_KERNELS = [
     ("T.tile.quux(S, S)", "T.tile.quux", "T.tile has no 'quux'"),
     ("T.coppy(A, S)", "T.coppy", "T has no 'coppy'; did you mean 'copy'?"),
     ("x = T.tensr", "T.tensr", "T has no 'tensr'; did you mean 'Tensor'?"),
+    # Names of other languages, of which a name that looks alike would lead astray.
+    ("T.dot(S, S)", "T.dot", "T has no 'dot'; write T.gemm(A, B, C), which adds to C"),
+    (
+        "T.reduce_mean(S, S)",
+        "T.reduce_mean",
+        "T has no 'reduce_mean'; write T.reduce_sum, and divide",
+    ),
+    ("x = T.where(1, 2, 3)", "T.where", "T has no 'where'; write T.if_then_else(condition, a, b)"),
     ("x = S.shap", "S.shap", "buffer 'S' has no attribute 'shap'; did you mean 'shape'?"),
     (
         "x = A[0].astyp('int32')",
@@ -162,6 +170,10 @@ def factory(n, block_n=8):
             "has: n, block_n)",
         ),
         (lambda: tilewright.compil, "tilewright has no 'compil'; did you mean 'compile'?"),
+        (
+            lambda: T.arange,
+            "T has no 'arange'; write the variables of a loop, for i in T.Parallel(n)",
+        ),
         (lambda: T.Tensr, "T has no 'Tensr'; did you mean 'Tensor'?"),
         (
             lambda: tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNCS,

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, meant_of_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -136,7 +136,8 @@ class Prescan:
         from ..language.unsupported import is_known_name
 
         if not is_known_name(node.attr) and not hasattr(owner, node.attr):
-            hint = did_you_mean(node.attr, dir(owner))
+            is_language = getattr(owner, "__name__", "") == "tilewright.language"
+            hint = (meant_of_language if is_language else did_you_mean)(node.attr, dir(owner))
             message = f"{node.value.id} has no {node.attr!r}{hint}"
             self._unknown_name(node, message, AttributeError)
 

@@ -273,6 +273,6 @@ def __getattr__(name: str) -> Callable[..., None]:
         raise UnsupportedName(refused, "unsupported")
     if (function := tile.earlier_function(name)) is not None:
         return function
-    from ..suggestions import did_you_mean
+    from ..suggestions import meant_of_language
 
-    raise AttributeError(f"T has no {name!r}{did_you_mean(name, globals())}")
+    raise AttributeError(f"T has no {name!r}{meant_of_language(name, globals())}")
