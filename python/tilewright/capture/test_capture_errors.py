@@ -239,6 +239,8 @@ WRONG = {
     ),
     "S = T.alloc_shared((8,), 'thing')": "there is no dtype 'thing'",
     "S = T.alloc_shared((8,), 'flot32')": "there is no dtype 'flot32'; did you mean 'float32'?",
+    "S = T.alloc_shared((8,), 'bf16')": "there is no dtype 'bf16'; did you mean 'bfloat16'?",
+    "S = T.alloc_shared((8,), 'FP16')": "there is no dtype 'FP16'; did you mean 'float16'?",
     "x = T.tile.addd": "T.tile has no 'addd'; did you mean 'add'?",
     # What follows from a mistake isn't told, whoever meets it.
     "b = T.nosuch(3)\nT.sync_threads(b, 256)": "T has no 'nosuch'",

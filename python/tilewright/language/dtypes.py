@@ -30,6 +30,27 @@ ALIASES = {
     "e4m3_float8": "float8_e4m3fn",
     "e5m2_float8": "float8_e5m2",
 }
+#: What others call dtypes, where the name is too short to look like ours.
+_ELSEWHERE = {
+    "fp8": "float8_e4m3fn",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "fp16": "float16",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "f32": "float32",
+    "fp64": "float64",
+    "f64": "float64",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+}
 _SCALARS = [
     "bool",
     "int4",
@@ -214,7 +235,9 @@ def to_dtype(value: object) -> Dtype:
         from ..suggestions import did_you_mean
 
         known = DTYPES if "x" in name else (n for n in DTYPES if "x" not in n)  # vectors, if meant
-        raise ValueError(f"there is no dtype {name!r}{did_you_mean(name, known)}")
+        meant = _ELSEWHERE.get(name.lower())
+        hint = f"; did you mean {meant!r}?" if meant else did_you_mean(name, known)
+        raise ValueError(f"there is no dtype {name!r}{hint}")
     return dtype
 
 
