@@ -156,11 +156,9 @@ def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
         return long
     cpu = _compiler.host_cpu()
     if m <= 64 and dtype.startswith("float") and "avx512" in cpu and not cpu.startswith("znver"):
-        return {
-            "block_m": m,
-            "block_n": 256 if dtype == "float32" else 128,
-            "block_k": 32 if dtype == "float32" else 64,
-        }
+        if dtype == "float32":
+            return {"block_m": m, "block_n": 256 if n % 512 else 512, "block_k": 32}
+        return {"block_m": m, "block_n": 128, "block_k": 64}
     pairs = 512 if "avx512" in cpu else 256
     depth = {"float32": 128, "float16": 128, "bfloat16": pairs, "int8": 512}[dtype]
     height = 512 if dtype == "int8" and m >= 1024 else 256
