@@ -249,6 +249,27 @@ def test_unknown_chip() -> None:
         tilewright.compile(softmax(64, 64, 16), target="ascend", cpu="310P")
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("out", ["float16", "float32"])
+def test_sums_that_there_are_not_are_told_once(dtype: str, out: str) -> None:
+    @T.prim_func
+    def gemm(
+        A: T.Tensor((32, 32), dtype), B: T.Tensor((32, 32), dtype), C: T.Tensor((32, 32), out)
+    ):  # type: ignore[no-untyped-def,valid-type]
+        with T.Kernel(1) as _:
+            a = T.alloc_shared((32, 32), dtype)
+            b = T.alloc_shared((32, 32), dtype)
+            c = T.alloc_fragment((32, 32), dtype)
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm(a, b, c, clear_accum=True)
+            T.copy(c, C)
+
+    with pytest.raises(tilewright.UnsupportedError, match=f"with sums of {dtype}; the") as caught:
+        tilewright.compile(gemm, target="ascend")
+    assert str(caught.value).count("error: ") == 1
+
+
 def layout_gemm(transposes: tuple[bool, bool], dtype: str, accum: str) -> Any:
     M, N, K = 64, 96, 128
     a_shape = (K, M) if transposes[0] else (M, K)

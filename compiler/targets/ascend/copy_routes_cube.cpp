@@ -78,6 +78,9 @@ static bool isScaled(Type from, Type to) {
 
 LogicalResult CopyExpander::l0cToGlobal() {
   const Type from = source.type().getElementType(), to = target.type().getElementType();
+  const bool isSum = from.isF32() || from.isInteger(32);
+  if (!isSum && llvm::any_of(source.buffer.getUsers(), llvm::IsaPred<tile::GemmOp>))
+    return failure(); // the gemm has told that there are no such sums
   if (!isStoredAs(from, to))
     return copy.emitError() << "unsupported on ascend: L0C of " << tile::dtypeName(from)
                             << " cannot be stored to a tensor of " << tile::dtypeName(to);
