@@ -313,6 +313,47 @@ def test_misalignment() -> None:
     assert line == 2
 
 
+def test_rows_of_bytes_that_are_transposed() -> None:
+    """b of a gemm, 100 rows of int8, goes in squares of 32."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((16, 100), "int8"),
+        B: T.Tensor((100, 32), "int8"),
+        C: T.Tensor((16, 32), "int32"),
+    ):
+        with T.Kernel(1):
+            a = T.alloc_shared((16, 100), "int8")
+            b = T.alloc_shared((100, 32), "int8")
+            c = T.alloc_fragment((16, 32), "int32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm(a, b, c, clear_accum=True)
+            T.copy(c, C)
+
+    ((text, line),) = errors_of(main, AUTOMATIC)
+    assert text.endswith(
+        "b of a gemm is a tile of 100 rows of int8, which is transposed on its way in squares of "
+        "32; give it 128 rows"
+    )
+    assert line == 10
+
+
+def test_a_copy_that_no_instruction_converts() -> None:
+    @T.prim_func
+    def main(X: T.Tensor((4, 64), "float32"), Y: T.Tensor((4, 64), "uint16")):
+        with T.Kernel(1):
+            x = T.alloc_shared((4, 64), "float32")
+            T.copy(X, x)
+            T.copy(x, Y)
+
+    ((text, line),) = errors_of(main, AUTOMATIC)
+    assert text.endswith(
+        "the vector unit does not convert float32 to uint16; T.Parallel does, an element at a time"
+    )
+    assert line == 3
+
+
 def test_notes_stand_where_tiles_were_allocated() -> None:
     """Also where an operation takes the elements of a tile one after the other."""
 

@@ -120,7 +120,8 @@ LogicalResult CopyExpander::ubToUb() {
   if (!steps)
     return copy.emitError() << "unsupported on ascend: the vector unit does not convert "
                             << tile::dtypeName(element) << " to "
-                            << tile::dtypeName(toType.getElementType());
+                            << tile::dtypeName(toType.getElementType())
+                            << "; T.Parallel does, an element at a time";
   if (isWithin && !(isConstantIntValue(from->rows, 1) && isConstantIntValue(to->rows, 1)))
     return numbersInUb();
   if (failed(requireBlockStart(source, "source")) || failed(requireBlockStart(target, "target")))

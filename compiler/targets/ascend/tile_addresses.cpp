@@ -317,10 +317,13 @@ LogicalResult requireLoadable(ImplicitLocOpBuilder& builder, Operation* op, Stri
   const BufferType type = region.type();
   const int64_t columns = npu::blockElements(type);
   const int64_t rows = loadedRows(type, to, isTransposedOnTheWay);
-  if (npu::fractalRows(type) % rows != 0)
-    return op->emitError() << "unsupported on ascend: an " << tile::dtypeName(type.getElementType())
-                           << " tile of " << npu::fractalRows(type)
-                           << " rows that is transposed on the way; it takes multiples of " << rows;
+  if (npu::fractalRows(type) % rows != 0) {
+    const int64_t given = type.getShape()[type.getRank() - 2];
+    return op->emitError() << "unsupported on ascend: " << role << " is a tile of " << given
+                           << " rows of " << tile::dtypeName(type.getElementType()) << ", which "
+                           << "is transposed on its way in squares of " << rows << "; give it "
+                           << llvm::alignTo(given, rows) << " rows";
+  }
   return requireFractalStart(builder, op, role, region, rows, columns);
 }
 
