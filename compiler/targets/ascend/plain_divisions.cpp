@@ -32,8 +32,9 @@ public:
           simplify(choice);
         else if (auto quotient = dyn_cast<arith::FloorDivSIOp>(op))
           simplify(quotient);
-        for (Region& nested : op.getRegions())
-          visit(nested);
+        else // what is simplified is gone
+          for (Region& nested : op.getRegions())
+            visit(nested);
       }
     ranges.leave();
   }

@@ -89,7 +89,8 @@ private:
     const int64_t bytes = npu::storageBytes(type);
     if (npu::storageBytes(withVersions(type, 2)) != 2 * bytes)
       return false;
-    for (Value view : llvm::drop_begin(namesOf(alloc))) {
+    const auto names = namesOf(alloc);
+    for (Value view : llvm::drop_begin(names)) {
       const auto seen = cast<BufferType>(view.getType());
       if (!seen.hasStaticShape() || npu::storageBytes(seen) != bytes ||
           npu::storageBytes(viewWithVersions(seen, 2)) != 2 * bytes)

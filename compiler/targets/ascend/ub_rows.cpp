@@ -62,8 +62,9 @@ UbRows asOneRow(const IndexMaker& make, const UbRows& rows) {
 
 bool isDenseInUb(const BufferRegion& region) {
   const SmallVector<int64_t> strides = ubStrides(region.type());
+  const auto dims = wideDims(region);
   int64_t next = 1;
-  for (const size_t dim : llvm::reverse(wideDims(region))) {
+  for (const size_t dim : llvm::reverse(dims)) {
     const std::optional<int64_t> extent = getConstantIntValue(region.extents[dim]);
     if (!extent || strides[dim] != next)
       return false;
