@@ -23,7 +23,7 @@ TOLERANCE = {"float32": 1e-4, "float16": 1e-2}
 
 
 @tilewright.jit(out_idx=[2])
-def matmul_scale_relu(M, N, K, dtype, block_M=64, block_N=64, block_K=64):
+def matmul_scale_relu(M, N, K, dtype, block_M=256, block_N=256, block_K=64):
     """The kernel for one shape. C comes third and is made by the call: kernel(a, b, scale)."""
 
     @T.prim_func

@@ -435,8 +435,13 @@ IndexRange IndexRanges::computeArgument(BlockArgument argument) {
   if (auto loop = dyn_cast<tile::ForOp>(parent)) {
     IndexRange lower = rangeOf(loop.getLower());
     IndexRange upper = rangeOf(loop.getUpper());
-    int64_t last =
-        upper.high == IndexRange::kHighest ? upper.high : std::max(lower.low, upper.high - 1);
+    if (upper.high == IndexRange::kHighest)
+      return {lower.low, upper.high};
+    const std::optional<int64_t> first = getConstantIntValue(loop.getLower());
+    const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+    int64_t last = std::max(lower.low, upper.high - 1);
+    if (first && step && *step > 0 && getConstantIntValue(loop.getUpper()))
+      last -= (last - *first) % *step;
     return {lower.low, last};
   }
   return {};

@@ -40,6 +40,7 @@ constexpr llvm::StringLiteral kPrefix = "cpu-";
 std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fastMath,
                                                 unsigned expBits, int64_t expMost) {
   std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(createDeepenGemms(machine));
   passes.push_back(createMarkInBounds());
   passes.push_back(createMarkRoundings(fastMath && expBits <= kShortExpBits));
   passes.push_back(createLowerDots(machine));

@@ -16,6 +16,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   std::string problem;
   const Machine machine = *findMachine("avx512", problem);
   mlir::registerPass([] { return createSplitThreads(); });
+  mlir::registerPass([machine] { return createDeepenGemms(machine); });
   mlir::registerPass([] { return createMarkRoundings(); });
   mlir::registerPass([machine] { return createLowerDots(machine); });
   mlir::registerPass([machine] { return createPackGemmOperands(machine); });
