@@ -65,8 +65,8 @@ std::optional<int64_t> growth(OpFoldResult number, Value variable) {
       return *inner * *factor;
   }
   const bool isFixed = isPure(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-    return growth(operand, variable) == 0;
-  });
+                         return growth(operand, variable) == 0;
+                       });
   return isFixed ? std::optional<int64_t>(0) : std::nullopt;
 }
 
@@ -156,8 +156,7 @@ private:
 
   bool takeTile(const BufferRegion& region, int64_t dim) {
     if (!region.isWhole() || region.type().getRank() != 2 || region.type().isGlobal() ||
-        region.type().getLayout() ||
-        !isa_and_nonnull<tile::AllocOp>(region.buffer.getDefiningOp()))
+        region.type().getLayout() || !isa_and_nonnull<tile::AllocOp>(region.buffer.getDefiningOp()))
       return false;
     const bool isOurs = llvm::all_of(region.buffer.getUsers(), [&](Operation* user) {
       return llvm::is_contained(copies, user) || llvm::is_contained(gemms, user);
@@ -178,8 +177,8 @@ private:
   bool fits(tile::CopyOp copy) {
     const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
     auto tile = depthOf.find(target.buffer);
-    if (tile == depthOf.end() || !target.isWhole() || !source.type().isGlobal() ||
-        copy.getRelu() || copy.getTranspose() || copy.getScale() || !copy.getEnds().empty())
+    if (tile == depthOf.end() || !target.isWhole() || !source.type().isGlobal() || copy.getRelu() ||
+        copy.getTranspose() || copy.getScale() || !copy.getEnds().empty())
       return false;
     for (Operation* user : target.buffer.getUsers())
       if (user != copy && !(isa<tile::GemmOp>(user) && copy->isBeforeInBlock(user)))
@@ -202,8 +201,7 @@ private:
     const unsigned along = wideDims(source)[depthOf.lookup(buffer)];
     OpBuilder builder(copy);
     source.extents[along] = builder.getIndexAttr(source.staticExtents()[along] * count);
-    auto deep =
-        tile::CopyOp::create(builder, copy.getLoc(), source, BufferRegion::whole(buffer));
+    auto deep = tile::CopyOp::create(builder, copy.getLoc(), source, BufferRegion::whole(buffer));
     deep.getPadMutable().assign(copy.getPad() ? ValueRange(copy.getPad()) : ValueRange());
     deep->setDiscardableAttrs(copy->getDiscardableAttrDictionary());
     copy.erase();
