@@ -193,14 +193,16 @@ def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
 
 def attention_form(dtype: str, causal: bool, dim: int) -> dict[str, int]:
     """By columns where products of tiles have no instruction: but for bfloat16 on AVX-512, which
-    multiplies pairs, and AMX (docs/cpu-speed-notes.md). With AMX packing K and V counts: many
-    queries share it. Strips of four vectors on AVX-512, so that a number of K or V that is loaded
-    serves four multiplications. AMD's were measured best with one there. On AVX2 V lies in panels
-    where it is wide or converted anyway, for which many queries pay."""
+    multiplies pairs, and AMX (docs/cpu-speed-notes.md), which takes all types by rows. With AMX
+    packing K and V counts: many queries share it. Strips of four vectors on AVX-512, so that a
+    number of K or V that is loaded serves four multiplications. AMD's were measured best with one
+    there. On AVX2 V lies in panels where it is wide or converted anyway, for which many queries
+    pay."""
     from tilewright import _compiler
 
-    if on_tiles(dtype):
-        return {"block_m": 256 if causal else 512, "block_n": 256}
+    if on_tiles("bfloat16"):  # float32 in pieces, of which fewer keys fill the caches
+        keys = 128 if dtype == "float32" else 256
+        return {"block_m": 256 if causal else 512, "block_n": keys}
     cpu = _compiler.host_cpu()
     if not (dtype == "float32" if "avx512" in cpu else "avx2" in cpu):
         return {}

@@ -21,6 +21,10 @@ constexpr int64_t kGroupBytes = 4;
 /// Of the part of a that is copied.
 constexpr int64_t kPartBytes = 2 * kTileRows * kTileStepsOfPart * kTileColumns * kGroupBytes;
 
+/// Which piece of a meets which of b.
+constexpr std::pair<int64_t, int64_t> kPieceOrder[kPieceProducts] = {{2, 0}, {1, 0}, {1, 1},
+                                                                     {0, 1}, {0, 2}, {0, 0}};
+
 /// What one micro-kernel multiplies, in tiles.
 struct TileBlock {
   int64_t rows, columns;
@@ -53,8 +57,9 @@ public:
   void lower() {
     start();
     takeStage();
+    pieces = op->hasAttr(kPiecesAttr) ? kPieces : 1;
     groups = products / group;
-    depth = tileDepth(groups);
+    depth = pieces > 1 ? kTileColumns : tileDepth(groups);
     panelColumns = tilePanelColumns(columns);
     bytesOfRow = a.rowStride * kGroupBytes / group;
     op->getParentOfType<tile::LaunchOp>()->setAttr(kTilesAttr, builder.getUnitAttr());
@@ -112,6 +117,9 @@ private:
 
   /// Tiles of a from `row` on, where they lie.
   TilesOfA inPlace(Value row) {
+    if (pieces > 1) // one tile after the other
+      return {bytePointer(a.pointer, math.mul(row, math.constant(bytesOfRow))), kLineBytes,
+              kTileRows * bytesOfRow, kTileRows * kLineBytes};
     return {bytePointer(a.pointer, math.mul(row, math.constant(bytesOfRow))), bytesOfRow,
             tileRows * bytesOfRow, depth * kGroupBytes};
   }
@@ -253,7 +261,9 @@ private:
     either(part.isLast ? result.isLast : Value(), [&](bool isResult) {
       const TilesOfSums target = part.isLast ? sumsInC(row, column) : sumsInStage(column, block);
       Value place = isResult ? resultPointer(row, column) : target.start;
-      forSteps(part.steps, [&](Value step) {
+      const int64_t turns = part.steps / pieces;
+      forSteps(turns, [&](Value turn) {
+        Value step = math.mul(turn, math.constant(pieces));
         multiply(bytePointer(tiles.start, math.mul(step, math.constant(tiles.stepBytes))), tiles,
                  bytePointer(startOfB,
                              math.mul(step, math.constant(depth * kGroupBytes * panelColumns))),
@@ -261,9 +271,9 @@ private:
         if (stage)
           askForNextPart(row, column, block, step, part);
         if (isResult)
-          askForResult(place, block, step, part.steps);
+          askForResult(place, block, turn, turns);
         else
-          askForSums(target, block, step, part);
+          askForSums(target, block, turn, part);
       });
       if (isResult)
         storeResult(place, block);
@@ -312,6 +322,8 @@ private:
 
   /// The products of one step along k.
   void multiply(Value hereA, const TilesOfA& tiles, Value hereB, TileBlock block) {
+    if (pieces > 1)
+      return multiplyPieces(hereA, tiles, hereB, block);
     Value strideA = wide(tiles.rowBytes), strideB = wide(kGroupBytes * panelColumns);
     auto loadA = [&](int64_t row) {
       const int64_t number = kFirstOfA + row % 2;
@@ -334,6 +346,27 @@ private:
         const int64_t ofB = block.columns > 2 ? right.back() : right[size_t(column)];
         intrinsic(product(), {tile(row * block.columns + column), tile(left), tile(ofB)});
       }
+    }
+  }
+
+  /// The same of pieces: what the product before had already stays in its registers.
+  void multiplyPieces(Value hereA, const TilesOfA& tiles, Value hereB, TileBlock block) {
+    Value strideA = wide(tiles.rowBytes), strideB = wide(kGroupBytes * panelColumns);
+    const int64_t stepOfB = depth * kGroupBytes * panelColumns;
+    std::pair<int64_t, int64_t> before = {-1, -1};
+    for (auto [left, right] : kPieceOrder) {
+      for (int64_t row = 0; left != before.first && row < block.rows; ++row) {
+        const int64_t offset = row * tiles.tileBytes + left * tiles.stepBytes;
+        load(kFirstOfA + row, bytePointer(hereA, math.constant(offset)), strideA);
+      }
+      for (int64_t column = 0; right != before.second && column < block.columns; ++column) {
+        const int64_t offset = column * kTileColumns * kGroupBytes + right * stepOfB;
+        load(kFirstOfB + column, bytePointer(hereB, math.constant(offset)), strideB);
+      }
+      forSums(block, [&](int64_t number, int64_t row, int64_t column) {
+        intrinsic(product(), {tile(number), tile(kFirstOfA + row), tile(kFirstOfB + column)});
+      });
+      before = {left, right};
     }
   }
 
@@ -382,7 +415,7 @@ private:
     int64_t next = part.isLast && !stage ? height(block) * sums.rowBytes : bytes;
     if (!part.isLast)
       next = height(block) * bytes;
-    forShare(height(block), part.steps, step, [&](Value row) {
+    forShare(height(block), part.steps / pieces, step, [&](Value row) {
       for (int64_t line = 0; line < bytes; line += kLineBytes)
         askFor(bytePointer(sums.start, math.add(math.mul(row, math.constant(sums.rowBytes)),
                                                 math.constant(next + line))));
@@ -449,6 +482,8 @@ private:
 
   /// Of a and b: groups of elements in 32 bits, in all and in a tile.
   int64_t groups = 0, depth = 0;
+  /// Tiles of a step along k, each of which meets some of the other operand's.
+  int64_t pieces = 1;
   int64_t panelColumns = 0, bytesOfRow = 0;
   /// Of a and c.
   int64_t tileRows = kTileRows;

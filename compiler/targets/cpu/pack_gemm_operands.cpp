@@ -681,7 +681,10 @@ struct PackGemmOperands : MachinePass<PackGemmOperands> {
 
   void runOnOperation() override {
     SmallVector<tile::GemmOp> ops;
-    getOperation().walk([&](tile::GemmOp op) { ops.push_back(op); });
+    getOperation().walk([&](tile::GemmOp op) {
+      if (!op->hasAttr(kPackedAttr))
+        ops.push_back(op);
+    });
     // First of all: vectors of our own hide what they write.
     SmallVector<Sources> sources;
     for (tile::GemmOp op : ops)

@@ -44,6 +44,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createMarkInBounds());
   passes.push_back(createMarkRoundings(fastMath && expBits <= kShortExpBits));
   passes.push_back(createLowerDots(machine));
+  passes.push_back(createMultiplyByPieces(machine, fastMath));
   passes.push_back(createPackGemmOperands(machine));
   passes.push_back(createStoreResults());
   passes.push_back(createReadInPlace(machine));

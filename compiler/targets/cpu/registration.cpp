@@ -19,6 +19,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([machine] { return createDeepenGemms(machine); });
   mlir::registerPass([] { return createMarkRoundings(); });
   mlir::registerPass([machine] { return createLowerDots(machine); });
+  mlir::registerPass([machine] { return createMultiplyByPieces(machine); });
   mlir::registerPass([machine] { return createPackGemmOperands(machine); });
   mlir::registerPass([] { return createPartOverlaps(); });
   mlir::registerPass([] { return createFunctionOverlaps(); });
