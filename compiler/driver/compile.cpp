@@ -104,12 +104,18 @@ std::optional<Artifact> describeForInterpreter(const BuiltKernel& kernel,
 struct Target {
   std::string_view name;
   CompileFor* compile;
+  ProblemOf* cpuProblem; // null where it takes no CPU
 };
 constexpr Target kTargets[] = {
-    {"cpu", compileForCpu},
-    {"ascend", compileForAscend},
-    {"reference", describeForInterpreter},
+    {"cpu", compileForCpu, problemOfCpu},
+    {"ascend", compileForAscend, problemOfChip},
+    {"reference", describeForInterpreter, nullptr},
 };
+
+const Target* findTarget(std::string_view name) {
+  const Target* found = std::ranges::find(kTargets, name, &Target::name);
+  return found == std::end(kTargets) ? nullptr : found;
+}
 
 std::string targetNames() {
   std::string names;
@@ -128,10 +134,9 @@ std::optional<Artifact> compile(const KernelModule& module, const CompileOptions
                                 std::vector<Diagnostic>& diagnostics) {
   const BuiltKernel& kernel = BuiltKernel::of(module);
   std::optional<Artifact> artifact;
-  const auto* target = llvm::find_if(
-      kTargets, [&](const Target& candidate) { return candidate.name == options.target; });
+  const Target* target = findTarget(options.target);
   markTensors(kernel);
-  if (target != std::end(kTargets))
+  if (target)
     artifact = target->compile(kernel, options, diagnostics);
   else
     diagnostics.push_back(
@@ -143,6 +148,11 @@ std::optional<Artifact> compile(const KernelModule& module, const CompileOptions
     warnOfMemory(kernel, options, diagnostics);
   addPlaces(kernel, diagnostics);
   return artifact;
+}
+
+std::string cpuProblem(const std::string& cpu, const std::string& name) {
+  const Target* target = findTarget(name);
+  return target && target->cpuProblem ? target->cpuProblem(cpu) : "";
 }
 
 std::vector<Diagnostic> unwrittenResults(const KernelModule& module,

@@ -3,20 +3,29 @@
 #include "compiler/targets/ascend/pipeline.h"
 
 namespace tilewright {
+namespace {
+
+const chips::AscendChip* chipOf(const std::string& cpu) {
+  return chips::findAscendChip(cpu == "native" ? "910B2" : cpu);
+}
+
+} // namespace
+
+std::string problemOfChip(const std::string& cpu) {
+  if (chipOf(cpu))
+    return "";
+  std::string names;
+  for (const chips::AscendChip& known : chips::ascendChips())
+    names += (names.empty() ? "" : ", ") + known.name;
+  return "there is no Ascend chip '" + cpu + "'; there are: " + names;
+}
 
 std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const CompileOptions& options,
                                          std::vector<Diagnostic>& diagnostics) {
   ascend::Session session;
-  const std::string chip = options.cpu == "native" ? "910B2" : options.cpu;
-  session.chip = chips::findAscendChip(chip);
+  session.chip = chipOf(options.cpu);
   if (!session.chip) {
-    std::string names;
-    for (const chips::AscendChip& known : chips::ascendChips())
-      names += (names.empty() ? "" : ", ") + known.name;
-    diagnostics.push_back({Severity::Unsupported,
-                           {},
-                           "there is no Ascend chip '" + chip + "'; there are: " + names,
-                           {}});
+    diagnostics.push_back({Severity::Unsupported, {}, problemOfChip(options.cpu), {}});
     return std::nullopt;
   }
   session.automation = {

@@ -75,7 +75,7 @@ std::string hostCpu() {
          (machine->hasBf16Tiles ? " amx" : "");
 }
 
-std::string cpuProblem(const std::string& cpu) {
+std::string problemOfCpu(const std::string& cpu) {
   std::string problem;
   return cpu::findMachine(cpu, problem) ? "" : problem;
 }

@@ -29,4 +29,9 @@ std::optional<int64_t> numberOf(const CompileOptions& options, std::string_view 
 
 CompileFor compileForCpu, compileForAscend;
 
+/// Why the target knows no CPU, or chip, of this name, in one sentence; empty if it does.
+using ProblemOf = std::string(const std::string& cpu);
+
+ProblemOf problemOfCpu, problemOfChip;
+
 } // namespace tilewright

@@ -201,7 +201,12 @@ TEST(Compile, NamesTheHostsCpu) {
 
 TEST(Compile, TellsWhatIsWrongWithACpu) {
   EXPECT_EQ(cpuProblem("pdp11"), "no CPU is named 'pdp11' on x86_64");
+  EXPECT_EQ(cpuProblem("sapphirerapid"),
+            "no CPU is named 'sapphirerapid' on x86_64; did you mean 'sapphirerapids'?");
+  EXPECT_EQ(cpuProblem("AVX-512"), "no CPU is named 'AVX-512' on x86_64; did you mean 'avx512'?");
   EXPECT_EQ(cpuProblem("nehalem"), "CPU 'nehalem' lacks avx2, which the cpu target needs");
+  EXPECT_EQ(cpuProblem("310P", "ascend").substr(0, 30), "there is no Ascend chip '310P'");
+  EXPECT_EQ(cpuProblem("A3", "ascend"), "");
   for (const char* known : {"native", "avx2", "avx512", "neon"})
     EXPECT_EQ(cpuProblem(known), "");
 }

@@ -52,7 +52,8 @@ std::vector<Diagnostic> unwrittenResults(const KernelModule& kernel,
 /// The CPU that "native" stands for on this machine, as LLVM names it, and its level.
 std::string hostCpu();
 
-/// Why no kernel can be compiled for a CPU of this name or level, in one sentence; empty if one can.
-std::string cpuProblem(const std::string& cpu);
+/// Why no kernel can be compiled for a CPU of this name or level, or for a chip of `target`, in one sentence;
+/// empty if one can.
+std::string cpuProblem(const std::string& cpu, const std::string& target = "cpu");
 
 } // namespace tilewright

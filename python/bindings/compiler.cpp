@@ -450,6 +450,12 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
             self.deviceAssert(lift(self, condition), message);
           },
           "condition"_a, "message"_a)
+      .def(
+          "assume",
+          [](KernelBuilder& self, const nb::object& condition) {
+            self.assume(lift(self, condition));
+          },
+          "condition"_a)
       .def("barrier", &KernelBuilder::barrier, "scope"_a = "block", "number"_a = nb::none(),
            "thread_count"_a = nb::none())
       .def(
@@ -591,7 +597,7 @@ void bindCompile(nb::module_& module) {
   module.def("inspect", &inspect, "kernel"_a, "options"_a = CompileOptions{});
   module.def("unwritten_results", &unwrittenResults, "kernel"_a, "results"_a);
   module.def("host_cpu", &hostCpu);
-  module.def("cpu_problem", &cpuProblem);
+  module.def("cpu_problem", &cpuProblem, "cpu"_a, "target"_a = "cpu");
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&endWithoutCompilations));
 }
 

@@ -245,6 +245,7 @@ class KernelBuilder:
         attributes: Mapping[str, AttributeValue] = ...,
     ) -> None: ...
     def device_assert(self, condition: Value | float, message: str) -> None: ...
+    def assume(self, condition: Value | float) -> None: ...
     def barrier(
         self, scope: str = ..., number: int | None = ..., thread_count: int | None = ...
     ) -> None: ...
@@ -380,8 +381,9 @@ def unwritten_results(kernel: KernelModule, results: Sequence[int]) -> list[Diag
 def host_cpu() -> str:
     """The CPU that "native" stands for on this machine."""
 
-def cpu_problem(cpu: str) -> str:
-    """Why no kernel can be compiled for a CPU of this name or level; empty if one can."""
+def cpu_problem(cpu: str, target: str = "cpu") -> str:
+    """Why no kernel can be compiled for a CPU of this name or level, or for a chip of `target`; empty
+    if one can."""
 
 class Work:
     """How much a kernel does in one launch."""

@@ -13,6 +13,7 @@ from .errors import (
     compile_error,
     load_compiler,
     raise_at_kernel,
+    unsupported,
     warn,
     warning_text,
 )
@@ -120,7 +121,11 @@ def warn_of_unwritten_results(
 
 
 def native_options(options: Options, keep_stages: bool = False, build: bool = True) -> Any:
-    return load_compiler().CompileOptions(
+    compiler = load_compiler()
+    problem = options.cpu != "native" and compiler.cpu_problem(options.cpu, options.target)
+    if problem:
+        raise unsupported(f"{options.cpu_is_from}{problem}")
+    return compiler.CompileOptions(
         options.target, options.cpu, options.pass_configs, keep_stages, build
     )
 

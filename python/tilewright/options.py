@@ -209,7 +209,7 @@ _OTHER_BACKENDS = ("nvrtc", "torch", "cutedsl", "ctypes", "dlpack")
 class Options:
     """The choices of one compilation, all resolved."""
 
-    __slots__ = ("target", "cpu", "pass_configs")
+    __slots__ = ("target", "cpu", "cpu_is_from", "pass_configs")
 
     def __init__(
         self,
@@ -220,7 +220,10 @@ class Options:
     ) -> None:
         self.target = resolve_target(target)
         chip = chip_of(platform) if self.target == "ascend" else None
-        self.cpu = cpu or os.environ.get("TILEWRIGHT_CPU") or chip or "native"
+        named = os.environ.get("TILEWRIGHT_CPU")
+        self.cpu = cpu or named or chip or "native"
+        #: The beginning of a message about the CPU: who named it, where that isn't the call.
+        self.cpu_is_from = "environment variable TILEWRIGHT_CPU: " if named and not cpu else ""
         check_pass_configs(pass_configs)
         self.pass_configs = {
             _config_key(key): _config_value(key, value)

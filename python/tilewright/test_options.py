@@ -21,6 +21,33 @@ INHERITED_KEYS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("target", "cpu", "message"),
+    [
+        (
+            "cpu",
+            "sapphirerapid",
+            "no CPU is named 'sapphirerapid' on x86_64; did you mean 'sapphirerapids'?",
+        ),
+        ("cpu", "nehalem", "CPU 'nehalem' lacks avx2, which the cpu target needs"),
+        (
+            "ascend",
+            "avx2",
+            "there is no Ascend chip 'avx2'; there are: 910B1, 910B2, 910B3, 910B4, 910_9391",
+        ),
+    ],
+)
+def test_a_wrong_cpu_is_told_where_it_is_named(monkeypatch, target, cpu, message):
+    with pytest.raises(tilewright.CompileError) as named:
+        tilewright.compile(factory(7), target=target, cpu=cpu)
+    assert str(named.value).endswith(f"\nunsupported: {message}")
+    monkeypatch.setenv("TILEWRIGHT_CPU", cpu)
+    with pytest.raises(tilewright.CompileError) as set_outside:
+        tilewright.compile(factory(7), target=target)
+    expected = f"unsupported: environment variable TILEWRIGHT_CPU: {message}"
+    assert str(set_outside.value).endswith(f"\n{expected}")
+
+
 def factory(n):
     @T.prim_func
     def kernel(A: T.Tensor((n,), "float32")):

@@ -156,7 +156,7 @@ TEST(Machine, KnowsLevelsAndRefusesOldCpus) {
   EXPECT_FALSE(findMachine("x86-64", problem));
   EXPECT_EQ(problem, "CPU 'x86-64' lacks avx2, which the cpu target needs");
   EXPECT_FALSE(findMachine("nehalem2", problem));
-  EXPECT_EQ(problem, "no CPU is named 'nehalem2' on x86_64");
+  EXPECT_EQ(problem, "no CPU is named 'nehalem2' on x86_64; did you mean 'nehalem'?");
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <mutex>
 #include <numeric>
 
@@ -65,6 +66,26 @@ std::string hostFeatures() {
   return features;
 }
 
+/// The end of a message about a CPU that LLVM does not know: the one that is written most like it, or nothing.
+std::string didYouMeanCpu(llvm::StringRef name, const llvm::MCSubtargetInfo& info) {
+  const std::string lower = name.lower();
+  std::string_view meant;
+  unsigned best = std::max<unsigned>(1, lower.size() / 4);
+  const auto consider = [&](std::string_view known) {
+    const unsigned distance =
+        llvm::StringRef(known).edit_distance(lower, /*AllowReplacements=*/true, best);
+    if (distance < best || (distance == best && meant.empty())) {
+      meant = known;
+      best = distance;
+    }
+  };
+  for (const char* level : {"native", "avx2", "avx512", "neon"})
+    consider(level);
+  for (const llvm::SubtargetSubTypeKV& known : info.getAllProcessorDescriptions())
+    consider(known.Key);
+  return meant.empty() ? "" : "; did you mean '" + std::string(meant) + "'?";
+}
+
 /// Fills in what the feature string of `machine` implies. False, with the missing feature, if
 /// emitted code could not run.
 bool readFeatures(Machine& machine, std::string& problem) {
@@ -79,6 +100,7 @@ bool readFeatures(Machine& machine, std::string& problem) {
   std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, "", ""));
   if (!info || !info->isCPUStringValid(machine.cpu)) {
     problem = "no CPU is named '" + machine.name + "' on " + triple.getArchName().str();
+    problem += info ? didYouMeanCpu(machine.name, *info) : "";
     return false;
   }
   info.reset(target->createMCSubtargetInfo(triple, machine.cpu, machine.features));

@@ -108,7 +108,7 @@ def check_cpu(options: argparse.Namespace, target: str) -> None:
     """UsageError if the command line names a CPU that there is not."""
     from .. import _compiler
 
-    if options.cpu and target == "cpu" and (problem := _compiler.cpu_problem(options.cpu)):
+    if options.cpu and (problem := _compiler.cpu_problem(options.cpu, target)):
         raise UsageError(problem)
 
 
