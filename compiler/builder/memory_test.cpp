@@ -172,6 +172,19 @@ TEST_F(MemoryTest, RefusesLiteralsThatDoNotFit) {
   expectError("the integer 256 does not fit the dtype uint8 of 'S'");
 }
 
+TEST_F(MemoryTest, RefusesRealLiteralsThatWouldBeInfinite) {
+  launch();
+  Buffer S = alloc("S", {4}, "shared", "float32"), D = alloc("D", {4}, "shared", "float64");
+  line().store(D, at({int64_t{0}}), b.constant(1e300));
+  line().store(S, at({int64_t{0}}), b.constant(3.4e38));
+  line().store(S, at({int64_t{0}}), b.constant(HUGE_VAL));
+  EXPECT_TRUE(messages().empty());
+  line().store(S, at({int64_t{1}}), b.constant(-1e300));
+  expectError(
+      "the number -1e+300 does not fit the dtype float32 of 'S'; T.infinity(dtype) is meant "
+      "to be infinite");
+}
+
 TEST_F(MemoryTest, NegativeLiteralsMayBeBits) {
   launch();
   Buffer S = alloc("S", {4}, "shared", "uint8");

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace tilewright::builder {
@@ -487,6 +488,17 @@ std::vector<End> fitToTile(Construction& state, Side& source, Side& target) {
 
 bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer) {
   const ValueRecord& record = state.record(value);
+  if (record.isLiteral && record.constant->isReal && buffer.dtype.isFloat() &&
+      buffer.dtype.bits() < 64) {
+    const double real = record.constant->real;
+    if (!std::isfinite(real) || std::isfinite(float(real)))
+      return true;
+    state.error("the number " + toText(*record.constant, Dtype(ScalarKind::Float64)) +
+                    " does not fit the dtype " + buffer.dtype.name() + " of " +
+                    quoted(buffer.name) + "; T.infinity(dtype) is meant to be infinite",
+                {state.allocatedHere(buffer)});
+    return false;
+  }
   if (!record.isLiteral || record.constant->isReal || buffer.dtype.isFloat() ||
       buffer.dtype.kind() == ScalarKind::Bool)
     return true;

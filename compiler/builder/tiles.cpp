@@ -731,6 +731,28 @@ void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& wha
   annotate(*state, op, "T.print", attributes, {});
 }
 
+/// Whether a value is computed of the kernel's arguments and symbols alone.
+static bool isOfArguments(mlir::Value value) {
+  if (mlir::isa<mlir::BlockArgument>(value))
+    return mlir::isa<mlir::func::FuncOp>(value.getParentBlock()->getParentOp());
+  mlir::Operation* op = value.getDefiningOp();
+  return mlir::isa<mlir::arith::ArithDialect>(op->getDialect()) &&
+         llvm::all_of(op->getOperands(), isOfArguments);
+}
+
+void KernelBuilder::assume(Value condition) {
+  if (!state->isUsable(condition))
+    return;
+  auto constant = state->constantOf(condition);
+  if (constant && (constant->isReal || constant->integer != 0))
+    return;
+  if (constant)
+    state->error("the condition of T.assume never holds");
+  else if (mlir::isa_and_nonnull<tile::LaunchOp>(state->ir.getInsertionBlock()->getParentOp()) &&
+           isOfArguments(state->toBool(condition)))
+    deviceAssert(condition, "T.assume does not hold");
+}
+
 void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
   if (!state->isUsable(condition) || !state->requireLaunch("T.device_assert"))
     return;

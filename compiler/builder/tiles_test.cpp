@@ -565,6 +565,25 @@ TEST_F(TilesTest, PrintsAndAsserts) {
   EXPECT_THAT(text, ContainsRegex("tile.sync +block"));
 }
 
+TEST_F(TilesTest, ChecksWhatIsAssumedOfArgumentsAlone) {
+  Value u = line().scalar("u", dt("int32"));
+  const std::vector<Value> ids = launch({int64_t{4}}, {int64_t{32}});
+  Buffer S = alloc("S", {4}, "shared", "int32");
+  line().assume(b.binary("gt", u, b.constant(int64_t{3})));
+  line().assume(b.binary("gt", ids[0], b.constant(int64_t{3})));
+  line().assume(b.binary("gt", b.load(S, std::vector<Index>{int64_t{0}}), b.constant(int64_t{3})));
+  line().assume(b.constant(true));
+  const std::string text = finishedText();
+  EXPECT_EQ(text.find("tile.assert"), text.rfind("tile.assert"));
+  EXPECT_THAT(text, HasSubstr("\"T.assume does not hold\""));
+}
+
+TEST_F(TilesTest, RefusesWhatIsAssumedAndNeverHolds) {
+  launch();
+  line().assume(b.constant(false));
+  expectError("the condition of T.assume never holds");
+}
+
 TEST_F(TilesTest, RefusesFalseAssertions) {
   launch();
   line().deviceAssert(b.constant(false), "never");

@@ -238,6 +238,9 @@ public:
   void print(const std::variant<std::monostate, Value, Buffer>& what, std::string_view message,
              const Attributes& attributes = {});
   void deviceAssert(Value condition, std::string_view message);
+  /// What the user promises. Checked as `deviceAssert` does where that costs nothing: right in the launch, of
+  /// arguments and symbols alone.
+  void assume(Value condition);
   /// scope: warp block grid. A named barrier has a number and is for `threadCount` threads.
   void barrier(std::string_view scope = "block", std::optional<int64_t> number = {},
                std::optional<int64_t> threadCount = {});

@@ -358,3 +358,28 @@ def test_order_of_outputs(target):
         assert compiled.out_idx == [n % 3 for n in numbers]
     second, first = eager(a)
     assert np.asarray(second).tolist() == [-5, -7] and np.asarray(first).tolist() == [5, 7]
+
+
+@pytest.mark.parametrize("before_the_launch", [True, False])
+def test_what_is_assumed_of_arguments_alone_is_checked(before_the_launch):
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((n,), "float32"), most: T.int32):
+        if before_the_launch:
+            T.assume(n % 4 == 0)
+        with T.Kernel(T.ceildiv(n, 32), threads=32) as bx:
+            if not before_the_launch:
+                T.assume(n % 4 == 0)
+            T.assume(n <= most)
+            T.assume(bx < 1)  # of the block's number: a promise that nobody checks
+            for i in T.Parallel(32):
+                A[bx * 32 + i] = 1.0
+
+    made = tilewright.compile(kernel)
+    out = np.zeros(64, np.float32)
+    made(out, 64)
+    assert out.tolist() == [1] * 64
+    for size, most in ((66, 100), (64, 63)):
+        with pytest.raises(RuntimeError, match="T.assume does not hold"):
+            made(np.zeros(size, np.float32), most)

@@ -156,3 +156,31 @@ def test_atomic_tiles_into_tensors_of_more_dims(agree):
     expected = q.copy()
     expected[:, 2:6, 3:7] += tile
     agree(sums, [o, q], {0: o + tile[:, None, :], 1: expected})
+
+
+@pytest.mark.parametrize("count", [128, 256, None])
+@pytest.mark.parametrize("in_a_branch", [False, True])
+def test_barriers_whose_number_is_computed(agree, count, in_a_branch):
+    """Each group of 128 threads waits at its own barrier."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((256,), "int32"), B: T.Tensor((256,), "int32")):
+        with T.Kernel(1, threads=256):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((256,), "int32")
+            if in_a_branch:
+                if tx < 128:
+                    s[tx] = A[tx]
+                    T.sync_threads(1 + tx // 128, count)
+                    B[tx] = s[127 - tx]
+                else:
+                    s[tx] = A[tx]
+                    T.sync_threads(1 + tx // 128, count)
+                    B[tx] = s[383 - tx]
+            else:
+                s[tx] = A[tx]
+                T.sync_threads(1 + tx // 128, count)
+                B[tx] = s[tx // 128 * 128 + 127 - tx % 128]
+
+    a = numbers(256)
+    agree(kernel, [a, np.zeros(256, np.int32)], {1: a.reshape(2, 128)[:, ::-1].reshape(-1)})

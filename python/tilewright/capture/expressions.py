@@ -30,7 +30,7 @@ from ..language.values import (
 )
 from ..language.vectors import load_at, vector_of
 from ..suggestions import did_you_mean, unknown_keyword
-from .hints import check_item, check_numbers, check_sides, function_for, printed_at_once
+from .hints import check_item, check_numbers, check_sides, for_buffer, function_for, printed_at_once
 from .laziness import dtype_seen, is_total
 from .prescan import is_of_language, is_unsupported_construct
 from .scopes import Scope
@@ -276,9 +276,9 @@ class ExpressionEvaluator(ABC):
                     message = str(missing)
                 raise LanguageError(message, python=AttributeError) from None
             if isinstance(owner, BufferRef):
+                meant = for_buffer(ast.unparse(node.value), node.attr) or _meant(owner, node.attr)
                 raise LanguageError(
-                    f"buffer {owner.name!r} has no attribute {node.attr!r}"
-                    f"{_meant(owner, node.attr)}",
+                    f"buffer {owner.name!r} has no attribute {node.attr!r}{meant}",
                     python=AttributeError,
                 ) from None
             message = str(missing)

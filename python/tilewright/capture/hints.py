@@ -77,6 +77,33 @@ def printed_at_once(function: Value, args: list[Value]) -> str:
     return "print runs while the kernel is traced, where this has no value yet; use T.print"
 
 
+#: What a buffer's methods would be, of those that arrays of NumPy and PyTorch have.
+_OF_BUFFERS = {
+    "fill": "T.fill({0}, value)",
+    "fill_": "T.fill({0}, value)",
+    "clear": "T.clear({0})",
+    "zero_": "T.clear({0})",
+    "copy": "T.copy({0}, target)",
+    "copy_": "T.copy(source, {0})",
+    "clone": "T.copy({0}, target)",
+    "astype": "T.copy({0}, target), which converts to the target's dtype",
+    "to": "T.copy({0}, target), which converts to the target's dtype",
+    "T": "transpose_A=True or transpose_B=True of T.gemm, or T.transpose({0}, target)",
+    "sum": "T.reduce_sum({0}, target, dim=0)",
+    "max": "T.reduce_max({0}, target, dim=0)",
+    "min": "T.reduce_min({0}, target, dim=0)",
+    "size": "{0}.shape",
+    "ndim": "len({0}.shape)",
+}
+
+
+def for_buffer(name: str, attribute: str) -> str:
+    """The end of a message about an attribute that buffers do not have."""
+    if (instead := _OF_BUFFERS.get(attribute)) is not None:
+        return f"; write {instead.format(name)}"
+    return function_for(attribute)
+
+
 def function_for(attribute: str) -> str:
     """The end of a message about a method that the language has as a function."""
     from .. import language

@@ -23,10 +23,12 @@ class Reducer:
         self.place = place
         self.updated_at: Place | None = None
         self.is_finalized = False
+        self.is_set = False  # somewhere before, by whatever statement
         self._set_at: tuple[Place, list[Frame]] | None = None
 
     def set_by(self, tracer: Tracer) -> None:
         """T.reducer_init: where one came before for sure, this one is too much."""
+        self.is_set = True
         if self._set_at is not None:
             place, frames = self._set_at
             if frames == tracer.frames[: len(frames)]:
@@ -36,6 +38,16 @@ class Reducer:
                 )
         if not any(frame.is_branch for frame in tracer.frames):  # both branches have one frame
             self._set_at = (tracer.place, list(tracer.frames))
+
+    def updated_by(self, tracer: Tracer) -> None:
+        """T.reducer_update: what it adds to must be set by a statement before it."""
+        if not self.is_set:
+            tracer.report(
+                f"reducer {self.name!r} is updated before T.reducer_init sets it",
+                notes=[Note(self.place, "it is allocated here")],
+            )
+        self.is_set = True  # one message is enough
+        self.updated_at = tracer.place
 
     def finalize(self) -> None:
         self.is_finalized = True

@@ -32,6 +32,38 @@ WRONG = {
     "S = T.alloc_reducer((4, -4), 'float32')  #!\nT.reducer_init(S)\nT.finalize_reducer(S)": (
         "dim 1 of 'S' is -4, but it cannot be negative"
     ),
+    "T.sync_threads('a')  #!": "expected an integer but got 'a' of type str",
+    "T.sync_threads(1, n)  #!": (
+        "the number of threads that wait at a barrier must be known while compiling, not a value "
+        "of the running kernel"
+    ),
+    "r = T.alloc_reducer((1,), 'float32')\nfor i in T.Parallel(4):\n    "
+    "T.reducer_update(r[0], A[i])  #!\nT.finalize_reducer(r)": (
+        "reducer 'r' is updated before T.reducer_init sets it"
+    ),
+    "r = T.alloc_reducer((1,), 'float32', op='bitor')  #!": (
+        "a reducer 'bitor' works on integers, but this is of dtype float32"
+    ),
+    "r = T.alloc_reducer((1,), 'float32')\nT.clear(r)\nT.finalize_reducer(r, batch=0)  #!": (
+        "the batch of T.finalize_reducer must be at least 1, not 0"
+    ),
+    "x = T.alloc_var('float32', init=1e300)  #!": (
+        "the number 1e+300 does not fit the dtype float32 of 'x'; T.infinity(dtype) is meant to "
+        "be infinite"
+    ),
+    **{
+        f"S = T.alloc_shared((2, 4), 'float32')\nS.{attribute}  #!": (
+            f"buffer 'S' has no attribute {attribute.partition('(')[0]!r}; {meant}"
+        )
+        for attribute, meant in {
+            "fill(0)": "write T.fill(S, value)",
+            "zero_()": "write T.clear(S)",
+            "to('int8')": "write T.copy(S, target), which converts to the target's dtype",
+            "exp()": "T.exp(x) is a function",
+            "shap": "did you mean 'shape'?",
+        }.items()
+    },
+    "T.assume(8 == 3)  #!": "the condition of T.assume never holds",
     "for i in T.serial(0, 8, 0.5):  #!\n    A[i] = 1": (
         "expected an integer but got 0.5 of type float"
     ),

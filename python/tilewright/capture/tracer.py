@@ -440,6 +440,7 @@ class Tracer:
         self.builder.store(self.buffer_handle(target.buffer), indices, stored)
         if reducer := self.reducers.get(target.buffer.handle):
             reducer.updated_at = self.place
+            reducer.is_set = True
 
     def operand(self, operand: object, role: str) -> Any:
         """A tile operand: a buffer, a region, or an element load where a tile starts."""
@@ -452,6 +453,8 @@ class Tracer:
                 "T.fill and T.clear take whole buffers of vectors"
             )
         if isinstance(operand, BufferRef):
+            if reducer := self.reducers.get(operand.handle):
+                reducer.is_set = True
             return self.buffer_handle(operand)
         if isinstance(operand, Element):
             offsets = [self.index(i) for i in operand.indices]

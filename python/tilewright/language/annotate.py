@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current, describe
+from ..options import traced_for
 from ..suggestions import unknown_keyword
 from .values import LanguageError
 
@@ -204,5 +205,13 @@ def annotate_pass_configs(configs: dict[Any, Any]) -> None:
 
 
 def assume(condition: Any) -> None:
-    """Promises that `condition` holds."""
-    current()
+    """Promises that `condition` holds. One of arguments and symbols alone that stands before the
+    launch, or right in it, is checked when the kernel runs; on an NPU none is."""
+    tracer = current()
+    if traced_for.get() == "ascend":
+        return
+    held = tracer.value(condition)
+    if tracer.launch is None:
+        tracer.promises.append((held, "T.assume does not hold", tracer.place))
+    else:
+        tracer.builder.assume(held)

@@ -43,12 +43,17 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = No
     if op not in _UPDATES:
         raise LanguageError(f"there is no reducer {op!r}; it is one of {', '.join(_UPDATES)}")
     made = alloc_fragment(shape, dtype)
+    if op.startswith("bit") and isinstance(made, BufferRef) and made.dtype.is_float:
+        raise LanguageError(
+            f"a reducer {op!r} works on integers, but this is of dtype {made.dtype}"
+        )
     if not isinstance(made, BufferRef):  # what is wrong has been told
         return made
     tracer = current()
     tracer.reducers[made.handle] = Reducer(op, made.name, tracer.place)
     tracer.builder.annotate_reducer(made.handle, op)
     if replication is not None:  # the older form has no reducer_init
+        tracer.reducers[made.handle].is_set = True
         fill(made, _identity(op, made.dtype))
     return made
 
@@ -77,7 +82,7 @@ def reducer_update(target: Any, value: Any) -> None:
         raise LanguageError("T.reducer_update needs one element of a reducer, as in r[i]")
     tracer = current()
     reducer = _reducer(target.buffer, "T.reducer_update")
-    reducer.updated_at = tracer.place
+    reducer.updated_by(tracer)
     place = tracer.operand(target, "a reducer")
     tracer.builder.atomic(_UPDATES[reducer.kind], place, tracer.value(value), {})
 
@@ -85,6 +90,8 @@ def reducer_update(target: Any, value: Any) -> None:
 @guarded_by_poison
 def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1) -> None:
     """Ends the updates: from here on the reducer, or `dst`, holds the result."""
+    if isinstance(batch, int) and batch < 1:
+        raise LanguageError(f"the batch of T.finalize_reducer must be at least 1, not {batch}")
     _reducer(reducer, "T.finalize_reducer").finalize()
     if dst is not None:
         copy(reducer, dst)

@@ -7,7 +7,7 @@ from ..capture.tracer import current, guarded_by_poison
 from .launch import get_thread_binding, get_thread_extents, refuse_outside
 from .math_ops import max as _max
 from .math_ops import min as _min
-from .values import LanguageError, binary
+from .values import Expr, LanguageError, binary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +18,17 @@ _WARP = 32
 _ALL_LANES = 0xFFFFFFFF
 
 
-def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None) -> None:
+def sync_threads(barrier_id: Any = None, arrive_count: int | None = None) -> None:
     """Waits for all threads of the block; they see each other's stores."""
-    current().builder.barrier("block", barrier_id, arrive_count)
+    tracer = current()
+    number, count = barrier_id, arrive_count
+    if isinstance(number, Expr) and tracer.constant_value(number) is None:
+        number = 1  # one of several, 1 + tx // 128: whoever comes to this line waits here
+    if number is not None:
+        [number] = tracer.integers([number], "the barrier's number")
+    if count is not None:
+        [count] = tracer.integers([count], "the number of threads that wait at a barrier")
+    tracer.builder.barrier("block", number, count)
 
 
 def syncthreads() -> None:
