@@ -107,6 +107,7 @@ ELSEWHERE = {
     "contrib.nvcc": "nvcc",
     "tvm.target": "tvm",
     "tvm.testing": "testing",
+    "tvm.error": "errors",
     "quantize.lop3": "quantize",
     "quantize.mxfp": "quantize",
     "quantize.quantization": "quantize",

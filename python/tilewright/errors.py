@@ -252,6 +252,10 @@ class CompileError(TilewrightError):
         return self.render(color=_wants_color())
 
 
+#: What TVM, and `tvm.error`, call it.
+TVMError = InternalError = CompileError
+
+
 class UnsupportedError(CompileError, NotImplementedError):
     """All that stands in the way is valid, but not supported by this version or target."""
 

@@ -364,12 +364,30 @@ def _has_state(value: object) -> bool:
 
 def par_compile(
     funcs: Iterable[PrimFunc],
+    out_idx: list[int] | int | None = None,
+    execution_backend: str | None = None,
+    target: Any = None,
+    target_host: Any = None,
+    verbose: bool | None = None,
+    pass_configs: dict[Any, Any] | None = None,
+    compile_flags: Any = None,
     num_workers: int | None = None,
     ignore_error: bool = False,
     **choices: Any,
 ) -> list[JITKernel | None]:
-    """Compiles many kernels, in threads; `ignore_error` gives None for those that fail."""
-    return _in_threads(lambda f: compile(f, **choices), list(funcs), num_workers, ignore_error)
+    """Compiles many kernels as `compile` does, in threads; `ignore_error` gives None for those that
+    fail."""
+    choices |= {
+        "out_idx": out_idx,
+        "execution_backend": execution_backend,
+        "target": target,
+        "target_host": target_host,
+        "verbose": verbose,
+        "pass_configs": pass_configs,
+        "compile_flags": compile_flags,
+    }
+    given = {name: value for name, value in choices.items() if value is not None}
+    return _in_threads(lambda f: compile(f, **given), list(funcs), num_workers, ignore_error)
 
 
 def _in_threads(

@@ -274,8 +274,8 @@ class JITKernel(_runtime.Kernel):
         pairs = [line.partition(": ") for text in texts for line in text.splitlines()]
         return {f"{name}_kernel": words for name, _, words in pairs}  # as the host names it
 
-    def show_source(self) -> None:
-        """Prints `get_kernel_source()`."""
+    def show_source(self, which: str = "kernel") -> None:
+        """Prints `get_kernel_source()`: here the host's part has no source of its own."""
         print(self.get_kernel_source())
 
     def show_ptx(self, *options: object, **named: object) -> NoReturn:

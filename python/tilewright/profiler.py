@@ -205,6 +205,7 @@ class Profiler:
         quantiles: Sequence[float] | None = None,
         return_mode: str = "mean",
         dynamic_symbolic_constraints: dict[str, int] | None = None,
+        device: object = None,
         early_stop_baseline: float | None = None,
     ) -> float | list[float]:
         """Milliseconds per call of the kernel (or of `func` on the same inputs); see `do_bench`."""

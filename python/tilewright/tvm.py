@@ -7,7 +7,7 @@ kernel becomes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from . import tir
 from .language.dtypes import DataType
@@ -73,5 +73,13 @@ class target:
     Target = Target
 
 
-def __getattr__(name: str) -> NoReturn:
+def __getattr__(name: str) -> Any:
+    if name == "testing":
+        from . import testing
+
+        return testing
+    if name in ("error", "TVMError"):
+        from . import errors
+
+        return errors if name == "error" else errors.TVMError
     raise AttributeError(f"tilewright.tvm has no {name!r}: TVM is no part of this package")

@@ -137,6 +137,13 @@ class AutoTuner:
         warmup: float | None = None,
         rep: float | None = None,
         timeout: float | None = None,
+        use_pipeline: bool = False,
+        enable_grouped_compile: bool = False,
+        group_compile_size: int = 2,
+        benchmark_devices: list[int] | None = None,
+        benchmark_multi_gpu: bool = False,
+        early_stop: bool | None = None,
+        early_stop_factor: float | None = None,
         *,
         args: tuple[Any, ...] = (),
         keywords: dict[str, Any] | None = None,
@@ -144,17 +151,21 @@ class AutoTuner:
         key: str | None = None,
     ) -> AutotuneResult:
         """The best configuration for these arguments of the function. With `key`, a result that was
-        stored under it is taken, and what is found is stored. TuningError: none is left."""
-        settings = self._profile
-        settings = replace(
-            settings,
-            warmup=settings.warmup if warmup is None else warmup,
-            rep=settings.rep if rep is None else rep,
-            timeout=settings.timeout if timeout is None else timeout,
-        )
-        check_settings(
-            {"warmup": settings.warmup, "rep": settings.rep, "timeout": settings.timeout}
-        )
+        stored under it is taken, and what is found is stored. TuningError: none is left.
+
+        Candidates are always compiled side by side and measured on this machine's CPU, whatever is
+        said of pipelines, groups and devices.
+        """
+        given: dict[str, Any] = {
+            "warmup": warmup,
+            "rep": rep,
+            "timeout": timeout,
+            "early_stop": early_stop,
+            "early_stop_factor": early_stop_factor,
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        check_settings(given)
+        settings = replace(self._profile, **given)
         check_executor(executor)
         function = self._jit_function()
         keywords = keywords or {}

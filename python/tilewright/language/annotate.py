@@ -73,22 +73,22 @@ def _swizzled(
 
 
 def annotate_layout(
-    layouts: dict[Any, Any], allow_reannotation: bool = False, allow_buffer_region: bool = False
+    layout_map: dict[Any, Any], allow_reannotation: bool = False, allow_buffer_region: bool = False
 ) -> None:
     """The layout of buffers, where the compiler should not choose; what is allowed besides means
     nothing here."""
     tracer = current()
-    if not isinstance(layouts, dict):
+    if not isinstance(layout_map, dict):
         raise LanguageError(
             f"T.annotate_layout takes buffers and their layouts, {{buffer: layout}}, not "
-            f"{describe(layouts)}",
+            f"{describe(layout_map)}",
             python=TypeError,
         )
-    _keep("layout", list(layouts))
-    for buffer, layout in layouts.items():
+    _keep("layout", list(layout_map))
+    for buffer, layout in layout_map.items():
         if isinstance(layout, FractalLayout):
             tracer.builder.annotate_layout(tracer.buffer_handle(buffer), layout.name)
-    metadata = [b for b, layout in layouts.items() if getattr(layout, "is_of_metadata", False)]
+    metadata = [b for b, layout in layout_map.items() if getattr(layout, "is_of_metadata", False)]
     if metadata:
         _keep("metadata layout", metadata)
 
@@ -100,14 +100,14 @@ class FractalLayout:
         self.name = name
 
 
-def func_attr(attributes: dict[str, Any]) -> None:
+def func_attr(attrs: dict[str, Any]) -> None:
     """Raw attributes of the kernel: hints."""
-    _keep("func_attr", dict(attributes))
+    _keep("func_attr", dict(attrs))
 
 
-def block_attr(attributes: dict[str, Any]) -> None:
+def block_attr(attrs: dict[str, Any]) -> None:
     """Raw attributes of a block: hints."""
-    _keep("block_attr", dict(attributes))
+    _keep("block_attr", dict(attrs))
 
 
 def annotate_padding(values: dict[Any, Any]) -> None:
@@ -118,7 +118,7 @@ def annotate_padding(values: dict[Any, Any]) -> None:
         tracer.builder.annotate_padding(tracer.buffer_handle(buffer), tracer.value(value))
 
 
-def annotate_safe_value(values: dict[Any, Any]) -> None:
+def annotate_safe_value(safe_value_map: dict[Any, Any]) -> None:
     """What reads past the end of a tensor give, instead of 0: `{tensor: constant}`.
 
     It holds for copies (without a `pad_value` of their own) and for single elements, to the end of
@@ -126,18 +126,18 @@ def annotate_safe_value(values: dict[Any, Any]) -> None:
     there. Of several, the last counts.
     """
     tracer = current()
-    for buffer, value in values.items():
+    for buffer, value in safe_value_map.items():
         tracer.builder.annotate_safe_value(tracer.buffer_handle(buffer), tracer.value(value))
 
 
-def annotate_l2_hit_ratio(ratios: dict[Any, float]) -> None:
+def annotate_l2_hit_ratio(l2_hit_ratio_map: dict[Any, float]) -> None:
     """How much of each buffer a GPU should keep in its L2 cache."""
-    _keep("l2_hit_ratio", list(ratios))
+    _keep("l2_hit_ratio", list(l2_hit_ratio_map))
 
 
-def annotate_min_blocks_per_sm(count: int) -> None:
+def annotate_min_blocks_per_sm(n: int) -> None:
     """The least number of blocks that a GPU's processor should hold at once."""
-    _keep("min_blocks_per_sm", count)
+    _keep("min_blocks_per_sm", n)
 
 
 def annotate_restrict_buffers(*buffers: Any) -> None:
@@ -154,14 +154,14 @@ def annotate_compile_flags(*flags: Any) -> None:
     _keep("compile_flags", flags)
 
 
-def annotate_producer_reg_dealloc(count: int = 24) -> None:
+def annotate_producer_reg_dealloc(reg_count: int = 24) -> None:
     """Registers of the threads that copy, on a GPU."""
-    _keep("producer_registers", count)
+    _keep("producer_registers", reg_count)
 
 
-def annotate_consumer_reg_alloc(count: int = 240) -> None:
+def annotate_consumer_reg_alloc(reg_count: int = 240) -> None:
     """Registers of the threads that compute, on a GPU."""
-    _keep("consumer_registers", count)
+    _keep("consumer_registers", reg_count)
 
 
 def no_set_max_nreg() -> None:
@@ -174,17 +174,17 @@ def disable_warp_group_reg_alloc() -> None:
     current()
 
 
-def set_max_nreg(count: int, is_inc: Any = None) -> None:
+def set_max_nreg(reg_count: int, is_inc: Any = None) -> None:
     """The registers that a thread may use from here on; the CPU chooses its own."""
     current()
 
 
-def inc_max_nreg(count: int) -> None:
+def inc_max_nreg(reg_count: int) -> None:
     """More registers for the threads of this warp group; the CPU chooses its own."""
     current()
 
 
-def dec_max_nreg(count: int) -> None:
+def dec_max_nreg(reg_count: int) -> None:
     """Fewer registers for the threads of this warp group; the CPU chooses its own."""
     current()
 

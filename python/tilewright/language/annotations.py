@@ -198,10 +198,10 @@ class _DynamicNames:
 dyn = _DynamicNames()
 
 
-def const(names: str) -> Any:
+def const(name: str, dtype: Any = "int32") -> Any:
     """Numbers that are compiled into an eager kernel: integers, read off the tensors of each call,
     or what the keyword of that name gives."""
     from ..capture.kernel import current_signature
 
-    values = [current_signature("T.const").constant(name) for name in _names(names)]
+    values = [current_signature("T.const").constant(each) for each in _names(name)]
     return values[0] if len(values) == 1 else tuple(values)

@@ -95,16 +95,16 @@ class Range:
         self.min, self.extent = min, extent
 
 
-def has_let_value(value: object) -> bool:
+def has_let_value(var: object) -> bool:
     """Whether a name stands for an element of a buffer, as after `x = A[i, j]`."""
-    return isinstance(value, Traced) and value.origin is not None
+    return isinstance(var, Traced) and var.origin is not None
 
 
-def get_let_value(value: Traced) -> Element:
+def get_let_value(var: Traced) -> Element:
     """The element that a name stands for."""
-    if value.origin is None:
+    if var.origin is None:
         raise LanguageError("T.get_let_value takes a name that stands for an element of a buffer")
-    return value.origin
+    return var.origin
 
 
 def _called(

@@ -301,9 +301,19 @@ def make_quarter_bank_swizzled_layout(buffer: Any) -> Layout:
     return _swizzled(buffer, 32)
 
 
-make_wgmma_swizzled_layout = make_swizzled_layout
-make_tcgen05mma_swizzled_layout = make_swizzled_layout
-make_volta_swizzled_layout = make_swizzled_layout
+def make_wgmma_swizzled_layout(
+    buffer: Any, continuity: int | None = None, k_major: bool = True
+) -> Layout:
+    """The same as `make_swizzled_layout`."""
+    return make_swizzled_layout(buffer, k_major)
+
+
+make_tcgen05mma_swizzled_layout = make_wgmma_swizzled_layout
+
+
+def make_volta_swizzled_layout(buffer: Any, is_a: bool = True, k_inner: bool = True) -> Layout:
+    """The same as `make_swizzled_layout`."""
+    return make_swizzled_layout(buffer, k_inner)
 
 
 def get_swizzle_layout(
@@ -366,13 +376,13 @@ def make_fully_replicated_layout_fragment(buffer: Any, threads: int) -> Fragment
     return Fragment(shape, lambda *i: (i[-1], linear(*i[:-1])[0]), replicate=threads)
 
 
-def make_fully_replicated_partial_fragment(shape: Any, threads: int) -> PartialFragment:
+def make_fully_replicated_partial_fragment(shape: Any, thread_extent: int) -> PartialFragment:
     """Every thread holds a part of each element of the tile."""
-    whole = make_fully_replicated_layout_fragment(shape, threads)
+    whole = make_fully_replicated_layout_fragment(shape, thread_extent)
     return PartialFragment(
         whole.shape,
-        forward_thread_fn=lambda *at: at[-1] if threads > 1 else 0,
-        replicate=threads,
+        forward_thread_fn=lambda *at: at[-1] if thread_extent > 1 else 0,
+        replicate=thread_extent,
         forward_index_fn=lambda *at: whole(*at),
     )
 

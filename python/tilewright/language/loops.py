@@ -49,7 +49,7 @@ def unroll(
 Unroll = unroll
 
 
-def vectorized(start: Any, stop: Any = None) -> Loop:
+def vectorized(start: Any, stop: Any = None, *, annotations: dict[str, Any] | None = None) -> Loop:
     """A loop whose iterations run as the lanes of vector instructions."""
     return Loop("vectorized", serial(start, stop).ranges)
 

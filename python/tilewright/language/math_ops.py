@@ -235,13 +235,13 @@ def if_then_else(condition: Any, when_true: Any, when_false: Any) -> Any:
 if_then_else.is_lazy_choice = True  # type: ignore[attr-defined]
 
 
-def Select(condition: Any, when_true: Any, when_false: Any) -> Any:
+def Select(condition: Any, true_value: Any, false_value: Any) -> Any:
     """Both sides are evaluated."""
-    if has_poison((condition, when_true, when_false)):
+    if has_poison((condition, true_value, false_value)):
         return POISON
     if _is_plain(condition):
-        return _promoted_choice(condition, when_true, when_false)
-    return current().select(condition, when_true, when_false)
+        return _promoted_choice(condition, true_value, false_value)
+    return current().select(condition, true_value, false_value)
 
 
 def fma(x: Any, y: Any, z: Any) -> Any:

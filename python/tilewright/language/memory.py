@@ -67,8 +67,10 @@ def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
 
 
 @guarded_by_poison
-def alloc_global(shape: Any, dtype: Any) -> Any:
+def alloc_global(shape: Any, dtype: Any, scope: str = "global") -> Any:
     """A workspace in global memory. Before a `T.Kernel` its extents may be symbols."""
+    if scope != "global":
+        raise LanguageError(f"a workspace of T.alloc_global lies in 'global', not in {scope!r}")
     tracer = current()
     extents = _shape(shape)
     is_open = tracer.launch is None and any(isinstance(e, Expr) for e in extents)
@@ -141,9 +143,9 @@ def _whole_buffer(source: Any, what: str) -> BufferRef:
 
 
 @guarded_by_poison
-def view(source: Any, shape: Any = None, dtype: Any = None) -> Any:
+def view(src: Any, shape: Any = None, dtype: Any = None) -> Any:
     """The same memory under another shape or dtype, with the same number of bits."""
-    buffer = _whole_buffer(source, "T.view")
+    buffer = _whole_buffer(src, "T.view")
     tracer = current()
     handle = tracer.buffer_handle(buffer)
 
@@ -155,9 +157,9 @@ def view(source: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 @guarded_by_poison
-def reshape(source: Any, shape: Any) -> Any:
+def reshape(src: Any, shape: Any) -> Any:
     """The same memory under another shape with as many elements."""
-    return view(source, shape)
+    return view(src, shape)
 
 
 def index_to_coordinates(index: Any, shape: Any) -> list[Any]:

@@ -61,9 +61,9 @@ def meta_class(cls: type) -> type:
     return cls
 
 
-def inline(function: Any) -> Any:
+def inline(func: Any) -> Any:
     """The same as `T.macro`."""
-    return macro(function)
+    return macro(func)
 
 
 def is_meta_object(value: object) -> bool:

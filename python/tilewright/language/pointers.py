@@ -41,7 +41,15 @@ def make_tensor(ptr: Any, shape: Any, dtype: Any = "float32", strides: Any = Non
     )
 
 
-make_tensor_from_addr = make_tensor
+def make_tensor_from_addr(
+    addr: Any,
+    shape: Any,
+    dtype: Any = "float32",
+    strides: Any = None,
+    storage_scope: str = "global",
+) -> Any:
+    """The same as `T.make_tensor`."""
+    return make_tensor(addr, shape, dtype, strides)
 
 
 def match_buffer(

@@ -145,7 +145,7 @@ def _prim_func(func: FunctionType, frame: FrameType) -> PrimFunc:
     return PrimFunc(as_defined(func), _definition_names(func, frame))
 
 
-def macro(func: FunctionType | None = None) -> Any:
+def macro(func: FunctionType | None = None, hygienic: bool = True) -> Any:
     """Makes a function a macro: it is inlined, with its own names, wherever a kernel calls it."""
     if func is None:
         return macro

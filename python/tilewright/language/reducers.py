@@ -88,7 +88,9 @@ def reducer_update(target: Any, value: Any) -> None:
 
 
 @guarded_by_poison
-def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1) -> None:
+def finalize_reducer(
+    reducer: Any, dst: Any = None, batch: int = 1, annotations: dict[str, Any] | None = None
+) -> None:
     """Ends the updates: from here on the reducer, or `dst`, holds the result."""
     if isinstance(batch, int) and batch < 1:
         raise LanguageError(f"the batch of T.finalize_reducer must be at least 1, not {batch}")

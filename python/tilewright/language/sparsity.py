@@ -67,6 +67,7 @@ def gemm_sp(
     clear_accum: Any = False,
     k_pack: int = 1,
     wg_wait: int = 0,
+    annotations: dict[str, Any] | None = None,
 ) -> None:
     """C += A op(B), of which A has two numbers of every four (of float32 one of every two).
 

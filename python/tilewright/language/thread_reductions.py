@@ -54,9 +54,9 @@ class CommReducer:
         tracer.hints[_OPEN].pop()
 
 
-def comm_reducer(combine: Callable[..., Any], identity: Sequence[Any]) -> CommReducer:
-    """A commutative reduction: of n values at a time, `combine` takes n and n, and gives n."""
-    return CommReducer(combine, list(identity))
+def comm_reducer(combiner: Callable[..., Any], identity: Sequence[Any]) -> CommReducer:
+    """A commutative reduction: of n values at a time, `combiner` takes n and n, and gives n."""
+    return CommReducer(combiner, list(identity))
 
 
 @guarded_by_poison

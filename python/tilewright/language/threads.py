@@ -110,9 +110,9 @@ def _shuffle(kind: str, value: Any, lane: Any, width: int) -> Any:
 
 
 @guarded_by_poison
-def shfl_sync(value: Any, src_lane: Any, width: int = _WARP, mask: Any = None) -> Any:
-    """What lane `src_lane` of the warp passes in."""
-    return _shuffle("index", value, src_lane, width)
+def shfl_sync(value: Any, srcLane: Any, width: int = _WARP, mask: Any = None) -> Any:
+    """What lane `srcLane` of the warp passes in."""
+    return _shuffle("index", value, srcLane, width)
 
 
 @guarded_by_poison
@@ -204,9 +204,9 @@ def ballot_sync(*arguments: Any) -> Any:
 
 
 @guarded_by_poison
-def ballot(condition: Any) -> Any:
+def ballot(predicate: Any) -> Any:
     """A bit per lane of the warp, as uint64."""
-    return _vote("ballot", "warp", condition)
+    return _vote("ballot", "warp", predicate)
 
 
 def activemask() -> Any:
@@ -242,18 +242,18 @@ def match_all_sync(*arguments: Any) -> Any:
 
 
 @guarded_by_poison
-def syncthreads_count(condition: Any) -> Any:
-    """A barrier of the block that tells in how many threads the condition holds."""
-    return _vote("count", "block", condition)
+def syncthreads_count(predicate: Any) -> Any:
+    """A barrier of the block that tells in how many threads `predicate` holds."""
+    return _vote("count", "block", predicate)
 
 
 @guarded_by_poison
-def syncthreads_and(condition: Any) -> Any:
-    """A barrier of the block that tells whether the condition holds in all threads."""
-    return _vote("all", "block", condition)
+def syncthreads_and(predicate: Any) -> Any:
+    """A barrier of the block that tells whether `predicate` holds in all threads."""
+    return _vote("all", "block", predicate)
 
 
 @guarded_by_poison
-def syncthreads_or(condition: Any) -> Any:
-    """A barrier of the block that tells whether the condition holds in any thread."""
-    return _vote("any", "block", condition)
+def syncthreads_or(predicate: Any) -> Any:
+    """A barrier of the block that tells whether `predicate` holds in any thread."""
+    return _vote("any", "block", predicate)

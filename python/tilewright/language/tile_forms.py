@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @guarded_by_poison
-def transpose(src: Any, dst: Any) -> None:
+def transpose(src: Any, dst: Any, annotations: dict[str, Any] | None = None) -> None:
     """dst[j, i] = src[i, j], of tiles on the chip."""
     tracer = current()
     source = tracer.operand(src, "the source of T.transpose")
@@ -122,6 +122,7 @@ def im2col(
     dilation: int,
     pad: int,
     eviction_policy: str | None = None,
+    annotations: dict[str, Any] | None = None,
 ) -> None:
     """A tile of the matrix that makes a convolution of [N, H, W, C] images a product.
 

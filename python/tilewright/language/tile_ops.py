@@ -127,13 +127,13 @@ def gemm(
 
 
 @guarded_by_poison
-def fill(buffer: Any, value: Any) -> None:
+def fill(buffer: Any, value: Any, annotations: dict[str, Any] | None = None) -> None:
     """Sets all elements of a buffer or region."""
     _fill(buffer, value, "T.fill")
 
 
 @guarded_by_poison
-def clear(buffer: Any) -> None:
+def clear(buffer: Any, annotations: dict[str, Any] | None = None) -> None:
     """Sets all elements of a buffer or region to 0."""
     _fill(buffer, 0, "T.clear")
 
@@ -209,6 +209,7 @@ def atomic_add(
     memory_order: str | None = None,
     return_prev: bool = False,
     use_tma: bool = False,
+    annotations: dict[str, Any] | None = None,
 ) -> Any:
     """dst += value, as one indivisible step; gives the previous value if `return_prev`."""
     return _atomic("add", dst, value, memory_order, return_prev, use_tma)
@@ -216,7 +217,11 @@ def atomic_add(
 
 @guarded_by_poison
 def atomic_max(
-    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False
+    dst: Any,
+    value: Any,
+    memory_order: str | None = None,
+    return_prev: bool = False,
+    annotations: dict[str, Any] | None = None,
 ) -> Any:
     """dst = max(dst, value), as one indivisible step; gives the previous value if `return_prev`."""
     return _atomic("max", dst, value, memory_order, return_prev, False)
@@ -224,7 +229,11 @@ def atomic_max(
 
 @guarded_by_poison
 def atomic_min(
-    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False
+    dst: Any,
+    value: Any,
+    memory_order: str | None = None,
+    return_prev: bool = False,
+    annotations: dict[str, Any] | None = None,
 ) -> Any:
     """dst = min(dst, value), as one indivisible step; gives the previous value if `return_prev`."""
     return _atomic("min", dst, value, memory_order, return_prev, False)
