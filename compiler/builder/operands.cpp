@@ -449,12 +449,28 @@ static std::vector<std::pair<size_t, size_t>> fittingDims(const Side& part, cons
   return isWhole ? pairs : std::vector<std::pair<size_t, size_t>>();
 }
 
-std::vector<End> fitToTile(Construction& state, Side& source, Side& target) {
+bool isWholePlane(const Construction& state, const Side& side) {
+  const std::vector<Index>& shape = state.record(side.buffer).shape;
+  if (side.kind != Side::Kind::Part)
+    return side.kind == Side::Kind::Whole;
+  bool isAtPlace = false;
+  for (size_t dim = 0; dim < side.extents.size(); ++dim) {
+    if (state.isSame(side.extents[dim], shape[dim]))
+      continue;
+    if (!isUnit(side.extents[dim]))
+      return false;
+    isAtPlace = true;
+  }
+  return isAtPlace;
+}
+
+std::vector<End> fitToTile(Construction& state, Side& source, Side& target, bool isPadded) {
   const bool isLoad = state.record(source.buffer).space == tile::MemorySpace::Global;
   Side& part = isLoad ? source : target;
   Side& whole = isLoad ? target : source;
   const BufferRecord &tensor = state.record(part.buffer), &tile = state.record(whole.buffer);
-  if (!state.isNpu || part.kind != Side::Kind::Part || whole.kind != Side::Kind::Whole ||
+  if (!state.isNpu || part.kind != Side::Kind::Part ||
+      !(isWholePlane(state, whole) || (isPadded && whole.kind == Side::Kind::Part)) ||
       tensor.space != tile::MemorySpace::Global || tile.space == tile::MemorySpace::Global)
     return {};
   const std::vector<std::pair<size_t, size_t>> dims = fittingDims(part, whole);

@@ -50,10 +50,14 @@ struct End {
   Index at;
 };
 
-/// A part of a tensor that is loaded to a whole tile of an NPU takes the tile's extents, and is padded behind the
-/// part's ends, which are given back, as beyond the tensor. A store from a larger tile writes what the part names: the rest
-/// of the tile is left out. A single row or element is such a part, if a slice names it.
-std::vector<End> fitToTile(Construction& state, Side& source, Side& target);
+/// Whether a side is a whole buffer, or a plane of one: of some dims a single position, of the others all.
+bool isWholePlane(const Construction& state, const Side& side);
+
+/// A part of a tensor that is loaded to a whole tile of an NPU, or to a plane of one, takes the tile's extents, and is padded
+/// behind the part's ends, which are given back, as beyond the tensor. A store from a larger tile writes what the part names:
+/// the rest of the tile is left out. A single row or element is such a part, if a slice names it. `isPadded`: the copy says
+/// what is behind the ends, so that it may be any part of a tile.
+std::vector<End> fitToTile(Construction& state, Side& source, Side& target, bool isPadded = false);
 
 /// An integer literal that the buffer's dtype can't hold is an error: false.
 bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer);

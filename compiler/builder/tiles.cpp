@@ -182,7 +182,7 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
     }
   std::vector<builder::End> ends;
   if (!isTransposed)
-    ends = builder::fitToTile(*state, *from, *to);
+    ends = builder::fitToTile(*state, *from, *to, pad || builder::find(attributes, "pad_value"));
   if (!agreeExtents(*state, isTransposed ? "transpose" : "copy", *from, *to))
     return;
   if (isTransposed) {
