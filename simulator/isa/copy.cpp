@@ -43,6 +43,7 @@ std::string inspectBurst(const CopyInstr& i, AccessList& list) {
   // Biases and scales go by 64 and 128 bytes: of those behind the last column nobody takes anything.
   Access& read = list.items[list.count - 1];
   read.mayBeUninitialised = read.isMoved = i.dst.space == Space::BT || i.dst.space == Space::FB;
+  read.isByElements = i.src.space == Space::UB && i.dst.space == Space::UB;
   uint64_t padded = i.length + i.padLeft + i.padRight;
   AccessKind kind = i.atomic == AtomicOp::None ? AccessKind::Write : AccessKind::Atomic;
   if (i.padDefined || !(i.padLeft + i.padRight)) {

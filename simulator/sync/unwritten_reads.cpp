@@ -28,13 +28,13 @@ void UnwrittenReads::join(uint16_t origin, uint16_t other) {
   reads[origin - 1u].joined.insert(other);
 }
 
-bool UnwrittenReads::isLeftOut(const Read& read) const {
+template <class Condition> bool UnwrittenReads::anyOf(const Read& read, Condition condition) const {
   std::vector<const Read*> open = {&read};
   std::set<const Read*> seen = {&read};
   while (!open.empty()) {
     const Read& one = *open.back();
     open.pop_back();
-    if (one.isDropped)
+    if (condition(one))
       return true;
     for (uint16_t other : one.joined)
       if (const Read* next = &reads[other - 1u]; seen.insert(next).second)
@@ -49,12 +49,19 @@ void UnwrittenReads::tell(uint16_t origin, const Site& user, Report& report) {
     return;
   read.item.notes.push_back({user.place, std::string(user.what) + " uses what comes of it here"});
   read.finding = report.add(read.key, read.item);
+  read.isUsed = true;
 }
 
 void UnwrittenReads::tellRest(Report& report) {
   for (Read& read : reads) {
-    if (!read.finding && !isLeftOut(read))
+    auto isUsed = [](const Read& one) { return one.finding && one.isUsed; };
+    if (!read.finding && !anyOf(read, [](const Read& one) { return one.isDropped; })) {
+      if (!anyOf(read, isUsed)) {
+        read.item.isError = false;
+        read.item.notes.push_back({{}, "nothing uses what comes of it"});
+      }
       read.finding = report.add(read.key, read.item);
+    }
     for (; read.finding && read.again; --read.again)
       report.countAgain(*read.finding);
   }

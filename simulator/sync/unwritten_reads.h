@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of what nothing has written by instructions that compute each element apart. They are findings where the elements
-// get used, or where no choice has left any of them out.
+// Reads of what nothing has written by instructions that compute each element apart. They are errors where the elements
+// get used, else warnings, where no choice has left any of them out.
 #ifndef TILEWRIGHT_SIMULATOR_SYNC_UNWRITTEN_READS_H
 #define TILEWRIGHT_SIMULATOR_SYNC_UNWRITTEN_READS_H
 
@@ -24,7 +24,7 @@ public:
   void join(uint16_t origin, uint16_t other);
   /// The read is a finding, as `user` uses what comes of it.
   void tell(uint16_t origin, const Site& user, Report& report);
-  /// At the end of a core: what nobody has used counts where no choice has left it out.
+  /// At the end of a core: what nobody has used is a warning, where no choice has left it out.
   void tellRest(Report& report);
 
 private:
@@ -33,10 +33,12 @@ private:
     ReportItem item;
     uint64_t again = 0; ///< how often after the first time
     bool isDropped = false;
+    bool isUsed = false;
     std::set<uint16_t> joined;
     std::optional<size_t> finding; ///< in the report, once it is there
   };
-  bool isLeftOut(const Read& read) const;
+  /// Whether the condition holds for the read, or for one whose elements are its own, too.
+  template <class Condition> bool anyOf(const Read& read, Condition condition) const;
 
   std::vector<Read> reads;
   std::unordered_map<std::string, uint16_t> numbers; ///< by key
