@@ -412,6 +412,10 @@ void Agent::crossWait(uint32_t flag, Place place) {
   remote = joined(remote, live->tokens[flag].front().clock);
   live->tokens[flag].pop_front();
   --arrivals[flag].open;
+  // What another core has waited for is complete here, too: all pipes stand behind the wait.
+  if (const Clock* own = remote ? remote->of(index) : nullptr)
+    for (unsigned p = 0; p < numPipes; ++p)
+      hazards.learn(static_cast<Pipe>(p), *own);
   if (options.trace) {
     TraceEvent e = syncTrace(TraceKind::CrossWait, Pipe::S, Pipe::S, flag,
                              hazards.siteOf(place, "CrossCoreWaitFlag"));

@@ -138,6 +138,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (model->exit || model->unknownEvent)
       return;
     told.clear();
+    openOnChip.reset();
     toldSwitches.clear();
     hasToldOfVendor = false;
     warnOfVectorPairs(getOperation());
@@ -160,8 +161,9 @@ struct CheckHazards : KernelPass<CheckHazards> {
       findings[{pair.first->id, pair.second->id}] = describe(finding, model->values);
     SmallVector<Hazard> hazards;
     llvm::copy_if(verdict.hazards, std::back_inserter(hazards), [&](const Hazard& hazard) {
-      return hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags ||
-             model::meetInOwnBuffer(*hazard.earlier, *hazard.later);
+      return !isOrderedBetweenCores(hazard) &&
+             (hazard.earlier->queue.agent == hazard.later->queue.agent ||
+              !model->hasOwnCrossFlags || model::meetInOwnBuffer(*hazard.earlier, *hazard.later));
     });
     if (!hazards.empty())
       warnOfMissing(hazards, model::Conflicts(model->program), own);
@@ -233,10 +235,20 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (!order->faults.empty())
       return true;
     const model::Conflicts conflicts(order->program);
+    openOnChip.emplace();
     for (const Hazard& hazard : check(order->program, conflicts).hazards)
       if (isGlobal(hazard))
         warn(hazard, conflicts);
+      else
+        openOnChip->emplace(operationOf(hazard.earlier), operationOf(hazard.later));
     return true;
+  }
+
+  /// Whether the kernel's own flags between cores order two instructions of one core: what the other core has waited
+  /// for is over when it tells something back.
+  bool isOrderedBetweenCores(const Hazard& hazard) const {
+    return openOnChip &&
+           !openOnChip->contains({operationOf(hazard.earlier), operationOf(hazard.later)});
   }
 
   /// Of many hazards one flag may be all that is missing, and what the first two of three pipes need orders the
@@ -254,6 +266,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
         missing.push_back(insertion.why);
     for (const model::Unorderable& failure : inserted.failures)
       missing.push_back(failure.hazard);
+    llvm::erase_if(missing, [&](const Hazard& hazard) { return isOrderedBetweenCores(hazard); });
     llvm::sort(missing, [](const Hazard& a, const Hazard& b) {
       return std::pair(a.later->id, a.earlier->id) < std::pair(b.later->id, b.earlier->id);
     });
@@ -326,6 +339,9 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   WithinCores withinCores = WithinCores::All;
   bool betweenCores = true, split = true, hasOwnCrossFlags = false;
+  /// What touches the same bytes on chip although the kernel's own flags between cores are followed; nothing where they
+  /// aren't.
+  std::optional<std::set<std::pair<Operation*, Operation*>>> openOnChip;
   /// In which run, or what was too large, by the numbers of both statements.
   std::map<std::pair<unsigned, unsigned>, std::string> findings;
   /// What has been said, with both places.

@@ -234,7 +234,7 @@ private:
                                     issued = state.issued().words();
     const std::span<uint64_t> unordered = found.words();
     for (size_t w = 0; w < unordered.size(); ++w)
-      unordered[w] = ((onGlobal[w] & ~remote[w]) | onChip[w]) & issued[w] & ~known[w];
+      unordered[w] = (onGlobal[w] | onChip[w]) & issued[w] & ~remote[w] & ~known[w];
     if (found.isEmpty())
       return;
     std::optional<BitSet>& before = reported[instance];

@@ -302,7 +302,7 @@ private:
           continue;
         const Clock& local = b.access->isBehindBarrier ? later.behindBarrier : later.local;
         const int epoch = a.access->isDoneAtBarrier ? earlier.epochOfFirst : earlier.epoch;
-        const bool known = local[q] >= epoch || (a.access->isGlobal && later.remote[q] >= epoch);
+        const bool known = local[q] >= epoch || later.remote[q] >= epoch;
         if (!known && meet(a, b))
           hazards.emplace(earlier.node->id, later.node->id);
       }

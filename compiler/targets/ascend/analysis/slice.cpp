@@ -52,8 +52,7 @@ Slice::Slice(const Program& program, std::set<NodePair> asked, bool withAllSyncs
     addInterval(earlier, later);
     fromEarlier[earlier->queue.index()] = true;
     toLater[later->queue.index()] = true;
-    if (std::ranges::any_of(later->accesses, &Access::isGlobal))
-      toLater[remoteOf(later->queue.agent)] = true;
+    toLater[remoteOf(later->queue.agent)] = true;
   }
   findPlaces(program);
   if (!withAllSyncs)
