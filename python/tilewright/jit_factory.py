@@ -144,6 +144,20 @@ class JITFunction:
         if names_kernel(function):
             self._refuse_outputs()
 
+    @property
+    def __jit_impl__(self) -> JITFunction:
+        """By this name scripts ask TileLang for what `jit` was given."""
+        return self
+
+    @property
+    def func(self) -> FunctionType:
+        return self.function
+
+    @property
+    def target(self) -> object:
+        """As it was named; "auto" where it wasn't."""
+        return self.choices.get("target") or "auto"
+
     @cached_property
     def is_eager(self) -> bool:
         """Whether it is a kernel itself. Found out when it is used first: the macros that it calls

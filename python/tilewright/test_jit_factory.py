@@ -719,3 +719,25 @@ def test_jit_of_a_kernel_says_what_it_is():
     )
     with pytest.raises(TypeError, match=message):
         doubled.par_compile([()])
+
+
+def test_what_a_factory_was_given_has_the_names_of_tilelang():
+    """Published kernels ask `__jit_impl__` for the target inside of the factory, too."""
+
+    @tilewright.jit(out_idx=[-1], target="cpu")
+    def copies(n):
+        length = n if copies.__jit_impl__.target == "cpu" else 0
+
+        @T.prim_func
+        def main(A: T.Tensor((length,), "float32"), B: T.Tensor((length,), "float32")):
+            with T.Kernel(1):
+                a = T.alloc_shared((length,), "float32")
+                T.copy(A, a)
+                T.copy(a, B)
+
+        return main
+
+    a = np.arange(8, dtype=np.float32)
+    np.testing.assert_array_equal(copies(8)(a), a)
+    assert copies.__jit_impl__.func is copies.function
+    assert tilewright.jit(lambda n: n).__jit_impl__.target == "auto"

@@ -375,6 +375,14 @@ def test_reductions_with_scratch_memory_behind_source_and_target() -> None:
     np.testing.assert_allclose(made[:2], exact(a).sum(1)[:2], rtol=1e-5)
 
 
+def test_broadcasts_with_scratch_memory_in_the_axis_place() -> None:
+    a = floats(4, 1)
+    made = result(lambda d, s: T.tile.broadcast(d, s, d), floats(4, 8), a)
+    np.testing.assert_array_equal(made, np.broadcast_to(a, (4, 8)))
+    with pytest.raises(tilewright.CompileError, match="'axis' can't be"):
+        result(lambda d, s: T.tile.broadcast(d, s, d, tmp=d), floats(4, 8), a)
+
+
 # Reductions
 
 

@@ -236,8 +236,11 @@ def arith_progression(buffer: Any, first: Any, diff: Any, count: Any = None) -> 
 
 
 @guarded_by_poison
-def broadcast(dst: Any, src: Any, axis: int | None = None, *, tmp: Any = None) -> None:
-    """One number per row (axis 1) or one row for all (axis 0) becomes a tile."""
+def broadcast(dst: Any, src: Any, axis: Any = None, *, tmp: Any = None) -> None:
+    """One number per row (axis 1) or one row for all (axis 0) becomes a tile. Scratch memory may
+    stand in the axis's place, as published before the form without it."""
+    if tmp is None and is_tile(axis):
+        axis, tmp = None, axis
     _check_scratch("broadcast", tmp)
     compute("broadcast", dst, (src,), axis=axis)
 
