@@ -123,14 +123,16 @@ public:
     const bool isCombined = isOfMagnitudes(reduce) && !reduce.getClear();
     const bool isOfIntegers =
         (element.isSignedInteger(16) || element.isSignedInteger(32)) && !isOfMagnitudes(reduce);
-    const bool isKnown = element.isF16() || element.isBF16() || element.isF32() || isOfIntegers;
-    if (target.type().getElementType() != element)
+    const auto isAnyFloat = [](Type type) { return type.isF16() || type.isBF16() || type.isF32(); };
+    const Type result = target.type().getElementType();
+    const bool isConverted = isAnyFloat(element) && isAnyFloat(result) && result != element;
+    if (result != element && !isConverted)
       return reduce.emitError() << "unsupported on ascend: a reduction of "
                                 << tile::dtypeName(element) << " elements into a tile of "
-                                << tile::dtypeName(target.type().getElementType())
+                                << tile::dtypeName(result)
                                 << "; reduce into one of the same dtype and convert that "
                                    "(T.tile.cast)";
-    if (!kindOf(reduce.getKind()) || isCombined || !isKnown)
+    if (!kindOf(reduce.getKind()) || isCombined || !(isAnyFloat(element) || isOfIntegers))
       return reduce.emitError() << "unsupported on ascend: a reduction by "
                                 << stringifyReduceKind(reduce.getKind()) << " of "
                                 << tile::dtypeName(element) << " elements";
@@ -144,7 +146,7 @@ public:
     for (const auto& [region, role] : {std::pair(&source, "source"), std::pair(&target, "target")})
       if (failed(requireBlock(*region, role)))
         return failure();
-    if (element.isBF16())
+    if (element.isBF16() || isConverted)
       reduceInFloat32();
     else
       reduceTile(source, target);
@@ -157,20 +159,28 @@ private:
                              ubOffset(make, region.type(), region.offsets), region.type());
   }
 
-  /// The vector unit has no bfloat16: tiles of float32 stand for both.
+  /// The vector unit has no bfloat16, and of two dtypes the wider one accumulates: tiles of float32 stand for those of
+  /// another one.
   void reduceInFloat32() {
-    reduce.emitRemark() << "this reduction of bfloat16 is computed in float32: the vector unit has "
-                           "none of bfloat16";
+    const bool isFromFloat32 = source.type().getElementType().isF32();
+    const bool isToFloat32 = target.type().getElementType().isF32();
+    if (source.type().getElementType().isBF16())
+      reduce.emitRemark() << "this reduction of bfloat16 is computed in float32: the vector unit "
+                             "has none of bfloat16";
     const auto inFloat32 = [&](const BufferRegion& region, const char* name) {
       return BufferRegion::whole(makeTemporary(builder, builder.getLoc(), region.staticExtents(),
                                                builder.getF32Type(), name));
     };
-    const BufferRegion wide = inFloat32(source, "wide"), result = inFloat32(target, "result");
-    copyByNest(builder, source, wide);
-    if (!reduce.getClear())
+    const BufferRegion wide = isFromFloat32 ? source : inFloat32(source, "wide");
+    const BufferRegion result = isToFloat32 ? target : inFloat32(target, "result");
+    if (!isFromFloat32)
+      copyByNest(builder, source, wide);
+    if (!isToFloat32 && !reduce.getClear())
       copyByNest(builder, target, result);
     PipeBarrierOp::create(builder, Pipe::V);
     reduceTile(wide, result);
+    if (isToFloat32)
+      return;
     PipeBarrierOp::create(builder, Pipe::V);
     copyByNest(builder, result, target);
   }
