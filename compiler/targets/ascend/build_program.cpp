@@ -241,8 +241,13 @@ private:
   void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(branch, parent, block, NodeKind::If);
     node->isOfSomeCores = isMixed && asksVectorCores(branch);
-    addConditions(branch.getCondition(), node->conditions);
-    askVariable(branch, *node);
+    if (branch.getCondition().getDefiningOp<arith::AndIOp>()) {
+      askAll(branch, branch.getCondition(), *node);
+      node->isBoth = node->variable != model::kNone;
+    } else {
+      addConditions(branch.getCondition(), node->conditions);
+      askVariable(branch, branch.getCondition(), *node);
+    }
     const bool isInLoop = !loopsAround(node).empty();
     if (!isInLoop || indices.isUnchanging(branch.getCondition()))
       node->question =
@@ -305,25 +310,40 @@ private:
     node->value = static_cast<int>(*constantOf(store));
   }
 
-  /// Of a branch on a variable that was read right before: nothing between them assigns to it.
-  void askVariable(scf::IfOp branch, Node& node) {
-    auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+  /// Of a branch for which several things must hold.
+  void askAll(scf::IfOp branch, Value condition, Node& node) {
+    if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+      askAll(branch, both.getLhs(), node);
+      return askAll(branch, both.getRhs(), node);
+    }
+    std::vector<model::Condition> conditions;
+    addConditions(condition, conditions);
+    if (conditions.empty() && !askVariable(branch, condition, node))
+      node.asksMore = true;
+    llvm::append_range(node.conditions, conditions);
+  }
+
+  /// Of a branch on a variable that was read right before: nothing between them assigns to it. Only one is asked.
+  bool askVariable(scf::IfOp branch, Value condition, Node& node) {
+    auto compare = condition.getDefiningOp<arith::CmpIOp>();
     auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
     const std::optional<model::Comparison> kind =
         compare ? comparisonOf(compare.getPredicate()) : std::nullopt;
     const std::optional<int64_t> value =
         compare ? getConstantIntValue(compare.getRhs()) : std::nullopt;
     if (!load || !kind || !value || load->getBlock() != branch->getBlock() ||
-        std::abs(*value) > 1000)
-      return;
+        std::abs(*value) > 1000 || node.variable != model::kNone)
+      return false;
     for (Operation* op = load->getNextNode(); op != branch; op = op->getNextNode())
       if (op->walk([](tile::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted())
-        return;
-    if (const std::optional<unsigned> variable = variableOf(load.getBuffer())) {
-      node.variable = *variable;
-      node.compares = *kind;
-      node.value = static_cast<int>(*value);
-    }
+        return false;
+    const std::optional<unsigned> variable = variableOf(load.getBuffer());
+    if (!variable)
+      return false;
+    node.variable = *variable;
+    node.compares = *kind;
+    node.value = static_cast<int>(*value);
+    return true;
   }
 
   /// Variables that are read only in a loop mean nothing behind it.
@@ -338,20 +358,9 @@ private:
     llvm::sort(node.forgets);
   }
 
-  /// What must hold for a branch to be taken; if only some of it is known, nothing.
+  /// What must hold for a part of what a branch asks; if only some of it is known, nothing.
   void addConditions(Value value, std::vector<model::Condition>& conditions) {
-    Operation* op = value.getDefiningOp();
-    if (auto both = dyn_cast_or_null<arith::AndIOp>(op)) {
-      std::vector<model::Condition> left, right;
-      addConditions(both.getLhs(), left);
-      addConditions(both.getRhs(), right);
-      if (left.empty() || right.empty())
-        return;
-      llvm::append_range(conditions, left);
-      llvm::append_range(conditions, right);
-      return;
-    }
-    auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+    auto compare = value.getDefiningOp<arith::CmpIOp>();
     const std::optional<model::Comparison> kind =
         compare ? comparisonOf(compare.getPredicate()) : std::nullopt;
     if (!kind)

@@ -565,3 +565,42 @@ func.func @rows_behind_a_barrier() {
   }
   return
 }
+
+// -----
+// What asks whether the loop has been left, and for what leaves it, never runs.
+// CHECK-LABEL: func.func @left_where_it_would_load
+// CHECK-NOT: _flag
+// CHECK-NOT: pipe_barrier
+// CHECK: return
+func.func @left_where_it_would_load(%A: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %last = arith.constant 5 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %value = arith.constant 1.0 : f32
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %left = tile.alloc "left" : !tile.buffer<si32, var>
+    tile.store %zero, %left[] : !tile.buffer<si32, var>
+    tile.for %i = %c0 to %n step %c1 {
+      %so_far = tile.load %left[] : !tile.buffer<si32, var>
+      %goes_on = arith.cmpi eq, %so_far, %zero : i32
+      scf.if %goes_on {
+        %leaves = arith.cmpi slt, %i, %last : index
+        scf.if %leaves {
+          tile.store %one, %left[] : !tile.buffer<si32, var>
+        }
+        %now = tile.load %left[] : !tile.buffer<si32, var>
+        %still = arith.cmpi eq, %now, %zero : i32
+        %both = arith.andi %leaves, %still : i1
+        scf.if %both {
+          npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+        }
+      }
+    }
+    npu.duplicate %x[%c0] : !tile.buffer<64xf32, UB>, %value count(%c64)
+  }
+  return
+}

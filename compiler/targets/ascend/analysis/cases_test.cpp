@@ -236,6 +236,11 @@ private:
     exit->conditions = {condition};
     assign(below(4) ? exit->body : exit->otherwise, exit, variable, 1);
     Node* rest = addIfOn(runs->body, runs, variable);
+    if (!below(3)) {
+      rest->isBoth = true;
+      condition.kind = static_cast<Comparison>(below(6));
+      rest->conditions = {condition};
+    }
     fill(rest->body, rest, depth, 1 + below(2));
     loop.forgets.push_back(variable);
   }
@@ -349,6 +354,54 @@ TEST(Cases, ExitsThatBranchesDecide) {
     settleBranches(program);
     const std::string text = withFlags(program);
     EXPECT_EQ(text.find("MTE2 to vector.MTE3") != std::string::npos, form.isNeeded) << text;
+  }
+}
+
+/// What runs only if a loop has not been left, and if what leaves it is so, never runs.
+TEST(Cases, BranchesThatAskForAnExitAndMore) {
+  using enum Comparison;
+  for (const bool asksMore : {false, true})
+    for (const Comparison kind : {Less, GreaterOrEqual}) {
+      Program program;
+      const unsigned left = program.variables++;
+      Node* loop = addLoop(program, nullptr, kN);
+      Node* exit = program.add(loop->body, loop, NodeKind::If);
+      exit->conditions = {{Less, -2, {{loop->id, 1}}}};
+      for (const int value : {1, 0}) {
+        Node* assign = program.add(value ? exit->body : exit->otherwise, exit, NodeKind::Assign);
+        assign->variable = left;
+        assign->value = value;
+      }
+      Node* rest = program.add(loop->body, loop, NodeKind::If);
+      rest->variable = left;
+      rest->isBoth = true;
+      rest->asksMore = asksMore;
+      rest->conditions = {{kind, -2, {{loop->id, 1}}}};
+      addStatement(program, rest, Pipe::MTE2, {accessAt(true, 0)});
+      addStatement(program, nullptr, Pipe::V, {accessAt(false, 0)});
+      EXPECT_EQ(withFlags(program).find("wait") != std::string::npos, kind == GreaterOrEqual);
+    }
+}
+
+/// What two turns do is in order by what the turn between them does, which takes the other branch.
+TEST(Cases, BranchesThatTakeTurns) {
+  for (const int64_t turns : {2, 3}) {
+    Program program;
+    Node* loop = addLoop(program, nullptr, kN);
+    Node* last = nullptr;
+    for (const int64_t rest : {int64_t{0}, turns - 1}) {
+      Node* branch = program.add(loop->body, loop, NodeKind::If);
+      branch->conditions = {{Comparison::Equal, -rest, {{loop->id, 1, turns}}}};
+      if (rest == 0) {
+        last = addStatement(program, branch, Pipe::MTE2, {accessAt(true, 0)});
+        continue;
+      }
+      Sync& barrier = program.add(branch->body, branch, NodeKind::Sync)->sync;
+      barrier.kind = SyncKind::Barrier;
+      barrier.queue = {Agent::Vector, Pipe::MTE2};
+    }
+    const std::string text = withFlags(program);
+    EXPECT_TRUE(last->before.empty()) << text;
   }
 }
 

@@ -161,7 +161,7 @@ private:
     const std::optional<bool> taken = turns.isTaken(*node);
     States into, past;
     for (State& state : states) {
-      const std::optional<bool> here = taken ? taken : isTakenIn(state, *node);
+      const std::optional<bool> here = isTakenIn(state, *node, taken);
       if (!here)
         past.push_back(state);
       (here == false ? past : into).push_back(std::move(state));
@@ -178,8 +178,15 @@ private:
     states = std::move(into);
   }
 
-  /// By the variable that a branch asks.
-  static std::optional<bool> isTakenIn(const State& state, const Node& branch) {
+  /// By the conditions of a branch, and the variable that it asks.
+  static std::optional<bool> isTakenIn(const State& state, const Node& branch,
+                                       std::optional<bool> byConditions) {
+    const std::optional<bool> byVariable = isSaidIn(state, branch);
+    if (!branch.isBoth)
+      return byConditions ? byConditions : byVariable;
+    return byConditions == true || byVariable == false ? byVariable : byConditions;
+  }
+  static std::optional<bool> isSaidIn(const State& state, const Node& branch) {
     if (branch.variable == kNone || state.values[branch.variable] == kNoValue)
       return std::nullopt;
     const int difference = state.values[branch.variable] - branch.value;

@@ -122,6 +122,13 @@ std::vector<int64_t> periods(const Program& program) {
           if (term.others.empty() && (term.table.empty() || term.modulus <= longestTable))
             note(term.loop, term.modulus);
     }
+  if (!program.hasPhasesOfBranches)
+    return period;
+  for (const Node& node : program.nodes)
+    for (const Condition& condition : node.conditions)
+      for (const Term& term : condition.terms)
+        if (term.others.empty() && (term.table.empty() || term.modulus <= longestTable))
+          note(term.loop, term.modulus);
   return period;
 }
 

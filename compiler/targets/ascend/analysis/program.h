@@ -213,12 +213,16 @@ struct Node {
   /// If: what must hold, all of it, for `body` to run. Statement: for it to touch anything. Empty if that is not
   /// known.
   std::vector<Condition> conditions;
+  /// If: something else must hold, too, of which nothing is known.
+  bool asksMore = false;
   /// If: the number of what it asks, where that is the same in all iterations; other branches may ask the same.
   unsigned question = kNone;
-  /// Assign: the variable that gets `value`. If: the one that is asked, if any, how it compares with `value`.
+  /// Assign: the variable that gets `value`. If: the one that is asked, if any, how it compares with `value`; that and
+  /// the conditions say the same, or, with `isBoth`, both must hold.
   unsigned variable = kNone;
   int value = 0;
   Comparison compares = Comparison::Equal;
+  bool isBoth = false;
   /// If: the variable that gets 1 where `body` has run, and 0 where it hasn't. Others of its block ask for that.
   unsigned notes = kNone;
   // Sync
@@ -252,6 +256,9 @@ struct Program {
   /// Flags that the program may use, nobody knows where.
   std::set<unsigned> reserved;
   Values values;
+  /// Whether what branches ask has a part in the phases of loops: then which way one goes is known in each phase, but
+  /// there may be more phases.
+  bool hasPhasesOfBranches = false;
 
   Node* add(Block& block, Node* parent, NodeKind kind);
   unsigned addFlag(Queue from, Queue to, unsigned id, bool isCross = false);

@@ -65,9 +65,11 @@ private:
         bool isTaken = node->conditions.empty() ? choose(*node) : isTrue(*node);
         if (node->variable != kNone) {
           const bool said = isTrue(node->compares, assigned[node->variable] - node->value);
-          if (node->conditions.empty())
+          if (node->isBoth)
+            isTaken = isTaken && said;
+          else if (node->conditions.empty())
             isTaken = said;
-          areNotesTrue = areNotesTrue && said == isTaken;
+          areNotesTrue = areNotesTrue && (node->isBoth || said == isTaken);
         }
         flatten(isTaken ? node->body : node->otherwise);
         if (node->notes != kNone)

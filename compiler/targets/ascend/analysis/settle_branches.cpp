@@ -100,7 +100,7 @@ public:
         addKnown(condition, condition.kind);
       settle(node->body);
       forget();
-      if (node->conditions.size() == 1)
+      if (node->conditions.size() == 1 && !node->isBoth && !node->asksMore)
         addKnown(node->conditions.front(), opposite(node->conditions.front().kind));
       settle(node->otherwise);
       forget();
@@ -253,8 +253,8 @@ struct Asked {
 
 /// Nothing of a branch that cores of a block take each in its own way: they count as one agent.
 std::optional<Asked> askedBy(const Node& node) {
-  if (node.kind != NodeKind::If || node.conditions.size() != 1 || node.variable != kNone ||
-      node.isOfSomeCores || node.conditions.front().spread != 0)
+  if (node.kind != NodeKind::If || node.conditions.size() != 1 || node.asksMore ||
+      node.variable != kNone || node.isOfSomeCores || node.conditions.front().spread != 0)
     return std::nullopt;
   const Comparison kind = node.conditions.front().kind;
   std::optional<Sum> sum = sumOf(node.conditions.front());

@@ -58,7 +58,7 @@ std::optional<bool> Turns::isTaken(const Node& branch) const {
     if (!here)
       all = std::nullopt;
   }
-  return all;
+  return branch.asksMore ? std::nullopt : all;
 }
 
 std::optional<bool> Turns::isTrue(const Condition& condition) const {

@@ -37,7 +37,7 @@ public:
   void set(const Node* loop, Turn turn) {
     turns[loop->id] = turn;
   }
-  /// Whether a branch is taken in the iterations that have been set, if that is known.
+  /// Whether the conditions of a branch hold in the iterations that have been set, if that is known.
   std::optional<bool> isTaken(const Node& branch) const;
 
 private:

@@ -28,6 +28,7 @@ public:
     result.program.reserved = source.reserved;
     result.program.values = this->values;
     result.program.variables = source.variables;
+    result.program.hasPhasesOfBranches = true; // what is left of loops decides a proof
   }
 
   /// Nothing if more than `most` nodes would result.
@@ -89,7 +90,9 @@ private:
       made->variable = node->variable;
       made->value = node->value;
       made->compares = node->compares;
-      made->conditions = fixed(node->conditions);
+      made->isBoth = node->isBoth;
+      made->asksMore = node->asksMore;
+      fixConditions(*node, *made);
       copy(node->body, made->body, made);
       copy(node->otherwise, made->otherwise, made);
       return forget(node, to, parent);
@@ -144,6 +147,8 @@ private:
       if (!here)
         all = std::nullopt;
     }
+    if (node.isBoth || node.asksMore)
+      all = std::nullopt;
     if (const auto answer = answers.find(node.question); !all && answer != answers.end())
       return answer->second;
     return all;
@@ -268,39 +273,45 @@ private:
     return access;
   }
 
-  /// What a branch asks in this iteration; nothing if one of its conditions can't be told.
-  std::vector<Condition> fixed(std::vector<Condition> conditions) const {
-    for (Condition& condition : conditions) {
-      std::vector<Term> terms;
-      for (Term term : condition.terms) {
-        if (term.loop >= turns.size())
-          return {};
-        if (term.modulus && settle(term)) {
-          condition.constant += term.bytes * term.ofRest(term.shift);
-          continue;
-        }
-        if (!term.modulus) {
-          condition.constant += term.bytes * turns[term.loop].first;
-          term.loop = turns[term.loop].loop;
-        }
-        if (term.loop != kNone)
-          terms.push_back(std::move(term));
+  /// What a branch asks in this iteration.
+  void fixConditions(const Node& node, Node& made) const {
+    for (const Condition& condition : node.conditions)
+      if (std::optional<Condition> known = fixed(condition))
+        made.conditions.push_back(std::move(*known));
+      else
+        made.asksMore = true;
+  }
+  /// Nothing if a condition can't be told.
+  std::optional<Condition> fixed(Condition condition) const {
+    std::vector<Term> terms;
+    for (Term term : condition.terms) {
+      if (term.loop >= turns.size())
+        return std::nullopt;
+      if (term.modulus && settle(term)) {
+        condition.constant += term.bytes * term.ofRest(term.shift);
+        continue;
       }
-      condition.terms = std::move(terms);
-      std::vector<Term> left;
-      for (Term term : condition.left) {
-        const CopiedTurn turn = turns[term.loop];
-        const bool isKnown = turn.left.low == turn.left.high;
-        if (turn.loop == kNone && !isKnown)
-          return {};
-        condition.constant += term.bytes * (isKnown ? turn.left.low : turn.behind);
-        term.loop = turn.loop;
-        if (!isKnown)
-          left.push_back(std::move(term));
+      if (!term.modulus) {
+        condition.constant += term.bytes * turns[term.loop].first;
+        term.loop = turns[term.loop].loop;
       }
-      condition.left = std::move(left);
+      if (term.loop != kNone)
+        terms.push_back(std::move(term));
     }
-    return conditions;
+    condition.terms = std::move(terms);
+    std::vector<Term> left;
+    for (Term term : condition.left) {
+      const CopiedTurn turn = turns[term.loop];
+      const bool isKnown = turn.left.low == turn.left.high;
+      if (turn.loop == kNone && !isKnown)
+        return std::nullopt;
+      condition.constant += term.bytes * (isKnown ? turn.left.low : turn.behind);
+      term.loop = turn.loop;
+      if (!isKnown)
+        left.push_back(std::move(term));
+    }
+    condition.left = std::move(left);
+    return condition;
   }
 
   /// What an iteration adds to an offset is a constant in it; values that never change stay.
