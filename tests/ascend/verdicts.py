@@ -123,8 +123,8 @@ def other_runs(
     arguments: Sequence[Any], most: int = 5, lengths: Sequence[int] = ()
 ) -> Iterator[list[Any]]:
     """Other lengths and other words of tensors of integers, which may be slots and conditions, from
-    0 on: all of them at once and each by itself; at last each of `lengths` as a length by itself.
-    What else a kernel is given stays."""
+    0 on: all of them at once and each by itself; then each of `lengths` as a length by itself; at
+    last words that name no row of any tensor. What else a kernel is given stays."""
     places = [
         at
         for at, given in enumerate(arguments)
@@ -142,6 +142,10 @@ def other_runs(
         if isinstance(arguments[at], int):
             for number in lengths:
                 yield [*arguments[:at], number, *arguments[at + 1 :]]
+    behind = max((max(a.shape, default=0) for a in arguments if isinstance(a, np.ndarray)), default=0)
+    for at in places:
+        if isinstance(given := arguments[at], np.ndarray):
+            yield [*arguments[:at], np.full_like(given, behind), *arguments[at + 1 :]]
 
 
 COMPARED = re.compile(r"arith\.cmpi \w+, .*%c(\d+)(?:_\w+)? :")
