@@ -93,6 +93,7 @@ std::unique_ptr<Cases::Case> Cases::at(const Part& part) const {
 /// are all alike.
 void Cases::noteAsked() {
   asked.clear();
+  near.clear();
   const auto addOffsets = [&](const Range& range) {
     for (const Term& term : range.terms)
       asked.insert(term.loop);
@@ -100,12 +101,17 @@ void Cases::noteAsked() {
   for (const Node& node : program.nodes) {
     if (!slice->keeps(&node))
       continue;
+    const auto add = [&](const std::vector<Term>& terms) {
+      for (const Term& term : terms) {
+        asked.insert(term.loop);
+        if (slice->isAround(&node))
+          near.insert(term.loop);
+      }
+    };
     for (const Condition& condition : node.conditions)
-      for (const Term& term : condition.values)
-        asked.insert(term.loop);
+      add(condition.values);
     if (node.kind == NodeKind::Loop && node.trips < 0)
-      for (const Term& term : node.length.terms)
-        asked.insert(term.loop);
+      add(node.length.terms);
     for (const Access& access : node.accesses)
       access.forEachRange(addOffsets);
   }
@@ -155,14 +161,19 @@ bool Cases::always(const Slice& of, const IsSo& isSo) {
   return always(all, isSo);
 }
 
-/// Of the values that are asked for, the one of most cases, and how many these are.
+/// Of the values that are asked for, the one of most cases, and how many these are; of those near what is asked about first,
+/// which often decide alone.
 std::pair<size_t, unsigned> Cases::widestOf(const Part& part) const {
-  std::pair<size_t, unsigned> widest{0, 0};
-  for (size_t i = 0; i < symbols.size(); ++i)
-    if (const unsigned width = part[i].second - part[i].first;
-        asked.contains(symbols[i].number) && width > widest.second)
-      widest = {i, width};
-  return widest;
+  const auto widestIn = [&](const std::set<unsigned>& values) {
+    std::pair<size_t, unsigned> widest{0, 0};
+    for (size_t i = 0; i < symbols.size(); ++i)
+      if (const unsigned width = part[i].second - part[i].first;
+          values.contains(symbols[i].number) && width > widest.second)
+        widest = {i, width};
+    return widest;
+  };
+  const std::pair<size_t, unsigned> widest = widestIn(near);
+  return widest.second > 1 ? widest : widestIn(asked);
 }
 
 bool Cases::always(const Part& part, const IsSo& isSo) {

@@ -61,6 +61,7 @@ private:
   std::vector<Symbol> symbols;
   const Slice* slice = nullptr;
   std::set<unsigned> asked; ///< values for which the slice asks
+  std::set<unsigned> near;  ///< those for which loops and branches around what is asked about do
   Finding limitOfLast;
   unsigned left = 0; ///< that may be asked
 };

@@ -357,6 +357,38 @@ TEST(Cases, ExitsThatBranchesDecide) {
   }
 }
 
+/// Tiles that go from core to core in a loop that has one turn where it has any of them need no flag back, beside loops of
+/// other lengths in which flags do.
+TEST(Cases, CoresThatMeetOnceBesideOtherLoops) {
+  for (const bool isOnce : {true, false}) {
+    Program program;
+    Node* first = nullptr;
+    for (unsigned value = kN; value < kN + 4; ++value) {
+      Node* loop = addLoop(program, nullptr, value);
+      Node* branch = program.add(loop->body, loop, NodeKind::If);
+      const int64_t most = value == kN && isOnce ? 1 : 100;
+      branch->conditions = {{Comparison::LessOrEqual, -most, {}, 0, {}, {{kN, 1}}}};
+      Access tile = accessAt(true, 0);
+      tile.memory = value;
+      tile.isGlobal = true;
+      Node* store = addStatement(program, branch, Pipe::FIX, {tile});
+      store->queue.agent = Agent::Cube;
+      tile.isWrite = false;
+      addStatement(program, branch, Pipe::MTE2, {tile});
+      first = first ? first : store;
+    }
+    const Conflicts conflicts(program);
+    InsertOptions options;
+    options.betweenAgents = true;
+    const Inserted inserted = insertFlags(program, conflicts, options);
+    EXPECT_TRUE(checkIterations(program, conflicts).isClean()) << print(program);
+    EXPECT_EQ(std::ranges::any_of(inserted.insertions,
+                                  [&](const Insertion& each) { return each.why.later == first; }),
+              !isOnce)
+        << print(program);
+  }
+}
+
 /// What runs only if a loop has not been left, and if what leaves it is so, never runs.
 TEST(Cases, BranchesThatAskForAnExitAndMore) {
   using enum Comparison;

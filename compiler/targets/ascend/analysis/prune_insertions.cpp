@@ -67,15 +67,17 @@ private:
     for (const Hazard& hazard : verdict.hazards)
       if (state.isWanted(hazard))
         pairs.emplace(hazard.earlier, hazard.later);
-    RunQuestion question{number, state.wanted()};
-    if (state.isHeld && !verdict.unheld.empty()) {
-      question.mustBeHeld = [](unsigned) { return true; };
-      return proof.isOrdered(Slice(program, pairs, /*withAllSyncs=*/true), question);
-    }
-    return std::ranges::all_of(byQueues(pairs), [&](const std::set<NodePair>& group) {
-      const Slice slice(program, group, /*withAllSyncs=*/false);
-      return !slice.keepsInsertion(number) || proof.isOrdered(slice, question);
-    });
+    const auto isSo = [&](const Slice& slice, const IsWantedFlag& mustBeHeld) {
+      return !slice.keepsInsertion(number) ||
+             proof.isOrdered(slice, {number, state.wanted(), mustBeHeld});
+    };
+    const auto isFlagHeld = [&](unsigned flag) {
+      return isSo(Slice::ofHeld(program, flag), [flag](unsigned set) { return set == flag; });
+    };
+    return (!state.isHeld || std::ranges::all_of(verdict.unheld, isFlagHeld)) &&
+           std::ranges::all_of(byQueues(pairs), [&](const std::set<NodePair>& group) {
+             return isSo(Slice(program, group, /*withAllSyncs=*/false), nullptr);
+           });
   }
 
   bool isHeldInIterations() const {

@@ -43,10 +43,14 @@ bool isOfFlag(const Sync& sync) {
 
 } // namespace
 
-Slice::Slice(const Program& program, std::set<NodePair> asked, bool withAllSyncs)
-    : pairs(std::move(asked)), withAllSyncs(withAllSyncs), inside(program.nodes.size()),
-      fromEarlier(kPlaces), toLater(kPlaces), flags(program.flags.size(), withAllSyncs),
-      kept(program.nodes.size()) {
+Slice::Slice(const Program& program)
+    : inside(program.nodes.size()), fromEarlier(kPlaces), toLater(kPlaces),
+      flags(program.flags.size()), kept(program.nodes.size()) {}
+
+Slice::Slice(const Program& program, std::set<NodePair> asked, bool withAllSyncs) : Slice(program) {
+  pairs = std::move(asked);
+  this->withAllSyncs = withAllSyncs;
+  flags.assign(flags.size(), withAllSyncs);
   for (const auto& [earlier, later] : pairs) {
     statements.insert({earlier, later});
     addInterval(earlier, later);
@@ -60,9 +64,51 @@ Slice::Slice(const Program& program, std::set<NodePair> asked, bool withAllSyncs
   keepNodes(program);
 }
 
+Slice Slice::ofHeld(const Program& program, unsigned insertion) {
+  Slice slice(program);
+  std::vector<bool> asked(program.flags.size());
+  std::vector<const Node*> sets, waits;
+  for (const Node& node : program.nodes)
+    forEachSync(node, [&](const Sync& sync) {
+      if (sync.kind != SyncKind::Set || sync.insertion != insertion)
+        return;
+      for (unsigned slot = 0; slot < sync.slots(); ++slot)
+        asked[sync.flag + slot] = true;
+      sets.push_back(&node);
+      slice.toLater[sync.queue.index()] = slice.toLater[remoteOf(sync.queue.agent)] = true;
+    });
+  for (size_t flag = 0; flag < asked.size(); ++flag)
+    for (size_t other = 0; other < asked.size() && !asked[flag]; ++other)
+      asked[flag] = asked[other] && program.flags[flag].isCross && program.flags[other].isCross &&
+                    program.flags[flag].id != kNone &&
+                    program.flags[flag].id == program.flags[other].id &&
+                    program.flags[flag].to == program.flags[other].to;
+  for (const Node& node : program.nodes)
+    forEachSync(node, [&](const Sync& sync) {
+      bool isAsked = false;
+      for (unsigned slot = 0; isOfFlag(sync) && slot < sync.slots(); ++slot)
+        isAsked = isAsked || asked[sync.flag + slot];
+      if (isAsked)
+        slice.flags[sync.flag] = true;
+      if (isAsked && sync.kind == SyncKind::Wait) {
+        waits.push_back(&node);
+        slice.fromEarlier[sync.queue.index()] = true;
+      }
+    });
+  for (const Node* wait : waits)
+    for (const Node* set : sets)
+      slice.addInterval(wait, set);
+  slice.findPlaces(program);
+  slice.keepFlags(program);
+  slice.keepNodes(program);
+  return slice;
+}
+
 /// All iterations of what holds either, or, if a loop holds both, of that.
 void Slice::addInterval(const Node* earlier, const Node* later) {
   const std::vector<const Node*> a = withAncestors(earlier), b = withAncestors(later);
+  around.insert(a.begin(), a.end());
+  around.insert(b.begin(), b.end());
   size_t depth = 0;
   while (depth + 1 < std::min(a.size(), b.size()) && a[depth] == b[depth] &&
          a[depth]->kind != NodeKind::Loop)
@@ -155,7 +201,7 @@ void Slice::keepFlags(const Program& program) {
         mark(leading, sync);
     });
   for (size_t flag = 0; flag < flags.size(); ++flag)
-    flags[flag] = between[flag] && leading[flag];
+    flags[flag] = flags[flag] || (between[flag] && leading[flag]);
   for (bool isMore = true; isMore;) {
     const std::vector<bool> before = flags;
     for (const Node& node : program.nodes)

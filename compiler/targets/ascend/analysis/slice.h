@@ -18,6 +18,9 @@ class Slice {
 public:
   /// `withAllSyncs`: also what decides whether a core may run ahead of another.
   Slice(const Program& program, std::set<NodePair> pairs, bool withAllSyncs);
+  /// What decides whether whoever sets the flag of an insertion between cores knows that all sets of its id before have been
+  /// waited for: the same of waits in place of statements.
+  static Slice ofHeld(const Program& program, unsigned insertion);
 
   /// Whether a hazard between two statements is one of those asked for.
   bool isAsked(const Node* earlier, const Node* later) const {
@@ -35,6 +38,10 @@ public:
   bool keepsInsertion(unsigned number) const {
     return insertions.contains(number);
   }
+  /// Whether a loop or branch is around what is asked about.
+  bool isAround(const Node* node) const {
+    return around.contains(node);
+  }
   /// Whether a branch that stays asks for a variable.
   bool asksFor(unsigned variable) const {
     return variables.contains(variable);
@@ -45,6 +52,7 @@ private:
   static constexpr unsigned kPlaces = kQueues + 2;
   using Places = std::vector<bool>;
 
+  explicit Slice(const Program& program);
   void addInterval(const Node* earlier, const Node* later);
   void findPlaces(const Program& program);
   bool leads(const Program& program, const Sync& sync) const;
@@ -52,9 +60,10 @@ private:
   void keepNodes(const Program& program);
 
   std::set<NodePair> pairs;
-  bool withAllSyncs;
+  bool withAllSyncs = false;
   std::set<const Node*> statements;
-  std::vector<bool> inside; ///< by node: between the two of a pair, or in a loop with them
+  std::set<const Node*> around; ///< the statements, or sets and waits that are asked for
+  std::vector<bool> inside;     ///< by node: between the two of a pair, or in a loop with them
   /// Where what is known of earlier statements comes, and from where later ones learn.
   Places fromEarlier, toLater;
   std::vector<bool> flags; ///< that stay
