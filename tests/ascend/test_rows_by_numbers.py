@@ -347,3 +347,8 @@ def test_of_two_rows_for_one_place_the_later_one_stays() -> None:
 )
 def test_verdicts(name: str) -> None:
     GROUP.check_removals(name)
+
+
+def test_verdicts_where_words_of_a_tensor_are_compared() -> None:
+    """Two rows for one place, of numbers above 5."""
+    GROUP.check_removals("scatter some 64 float16 1", most=None)

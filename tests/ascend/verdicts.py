@@ -123,8 +123,8 @@ def other_runs(
     arguments: Sequence[Any], most: int = 5, lengths: Sequence[int] = ()
 ) -> Iterator[list[Any]]:
     """Other lengths and other words of tensors of integers, which may be slots and conditions, from
-    0 on: all of them at once and each by itself; then each of `lengths` as a length by itself; at
-    last words that name no row of any tensor. What else a kernel is given stays."""
+    0 on: all of them at once and each by itself; then each of `lengths` by itself, and words that
+    name no row of any tensor. What else a kernel is given stays."""
     places = [
         at
         for at, given in enumerate(arguments)
@@ -138,22 +138,23 @@ def other_runs(
                 given = run[at]
                 run[at] = np.full_like(given, number) if isinstance(given, np.ndarray) else number
             yield run
-    for at in places:
-        if isinstance(arguments[at], int):
-            for number in lengths:
-                yield [*arguments[:at], number, *arguments[at + 1 :]]
     behind = max((max(a.shape, default=0) for a in arguments if isinstance(a, np.ndarray)), default=0)
     for at in places:
-        if isinstance(given := arguments[at], np.ndarray):
-            yield [*arguments[:at], np.full_like(given, behind), *arguments[at + 1 :]]
+        given = arguments[at]
+        if isinstance(given, np.ndarray):
+            for number in (*lengths, behind):
+                yield [*arguments[:at], np.full_like(given, number), *arguments[at + 1 :]]
+        else:
+            for number in lengths:
+                yield [*arguments[:at], number, *arguments[at + 1 :]]
 
 
 COMPARED = re.compile(r"arith\.cmpi \w+, .*%c(\d+)(?:_\w+)? :")
 
 
 def lengths_asked_for(instructions: str, most: int = 40) -> list[int]:
-    """With which branches are taken that `other_runs` doesn't come to: `if n > 15` asks for 16. The
-    largest first, with which most are."""
+    """With which branches are taken that `other_runs` else doesn't come to: `if n > 15` asks for 16.
+    The largest first, with which most are."""
     bounds = {int(number) + 1 for number in COMPARED.findall(instructions)}
     return sorted((each for each in bounds if 4 < each <= most), reverse=True)
 
