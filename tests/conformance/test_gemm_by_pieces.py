@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""float32 gemms with fast math. Where the CPU has AMX, six products of bfloat16 pieces make each
-(multiply_by_pieces.cpp); elsewhere vectors do. What is asked here holds for both."""
+"""Gemms of float32 and float16 with fast math. Where the CPU has AMX, products of bfloat16 pieces
+make each (multiply_by_pieces.cpp); elsewhere vectors do. What is asked here holds for both."""
 
 import numpy as np
 import pytest
@@ -13,18 +13,18 @@ UNIT = 2.0**-24
 
 
 @tilewright.jit(out_idx=[2], pass_configs=FAST)
-def product(M, N, K, block_M, block_N, block_K, transposed=False, late=False):
+def product(M, N, K, block_M, block_N, block_K, transposed=False, late=False, dtype="float32"):
     """A B, by blocks; transposed: B is [N, K]; late: the first turn clears the sums."""
 
     @T.prim_func
     def kernel(
-        A: T.Tensor((M, K), "float32"),
-        B: T.Tensor((N, K) if transposed else (K, N), "float32"),
+        A: T.Tensor((M, K), dtype),
+        B: T.Tensor((N, K) if transposed else (K, N), dtype),
         C: T.Tensor((M, N), "float32"),
     ):
         with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=128) as (bx, by):
-            a = T.alloc_shared((block_M, block_K), "float32")
-            b = T.alloc_shared((block_N, block_K) if transposed else (block_K, block_N), "float32")
+            a = T.alloc_shared((block_M, block_K), dtype)
+            b = T.alloc_shared((block_N, block_K) if transposed else (block_K, block_N), dtype)
             c = T.alloc_fragment((block_M, block_N), "float32")
             if not late:
                 T.clear(c)
@@ -62,13 +62,14 @@ SHAPES = {
 
 @pytest.mark.parametrize("late", [False, True], ids=["cleared", "clears"])
 @pytest.mark.parametrize("transposed", [False, True], ids=["KN", "NK"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_products_are_as_good_as_float32(shape, transposed, late):
+def test_products_are_as_good_as_float32(shape, dtype, transposed, late):
     M, N, K = shape[:3]
     random = np.random.default_rng(1)
-    a = random.standard_normal((M, K)).astype(np.float32)
-    b = random.standard_normal((K, N)).astype(np.float32)
-    kernel = product(*shape, transposed, late)
+    a = random.standard_normal((M, K)).astype(dtype)
+    b = random.standard_normal((K, N)).astype(dtype)
+    kernel = product(*shape, transposed, late, dtype)
     check(kernel(a, np.ascontiguousarray(b.T) if transposed else b), a, b)
 
 
@@ -83,6 +84,16 @@ def test_numbers_of_all_sizes_keep_their_bits(exponent):
 
     a, b = numbers(128, 64), numbers(64, 128)
     check(product(128, 128, 64, 128, 128, 64)(a, b), a, b)
+
+
+def test_all_float16_numbers_count():
+    """Each that is finite, subnormal ones too, times 1 and times the largest."""
+    numbers = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    numbers = np.where(np.isfinite(numbers), numbers, 0).reshape(512, 128)
+    for factor in (1, 65504):
+        b = np.eye(128, dtype=np.float16) * np.float16(factor)
+        kernel = product(512, 128, 128, 128, 128, 128, dtype="float16")
+        assert np.array_equal(kernel(numbers, b), numbers.astype(np.float32) * factor)
 
 
 def test_integers_are_exact():

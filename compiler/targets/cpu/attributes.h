@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral kPackedAttr = "cpu.packed";
 /// On a tile.gemm whose b is packed: tiles of AMX multiply it (gemm_tiles.h). On tile.launch, and later on what is made
 /// of it and on its module: it has such a gemm, so its tiles are configured.
 inline constexpr llvm::StringLiteral kTilesAttr = "cpu.tiles";
-/// On such a tile.gemm: its operands are pieces of float32 numbers (multiply_by_pieces.cpp).
+/// On such a tile.gemm: its operands are so many pieces of each number (i64; multiply_by_pieces.cpp).
 inline constexpr llvm::StringLiteral kPiecesAttr = "cpu.pieces";
 /// On the ldtilecfg before a gemm, which has no address yet: rows of its tiles of a and c, groups in a row of a
 /// (array of i64).

@@ -21,9 +21,13 @@ constexpr int64_t kGroupBytes = 4;
 /// Of the part of a that is copied.
 constexpr int64_t kPartBytes = 2 * kTileRows * kTileStepsOfPart * kTileColumns * kGroupBytes;
 
-/// Which piece of a meets which of b.
-constexpr std::pair<int64_t, int64_t> kPieceOrder[kPieceProducts] = {{2, 0}, {1, 0}, {1, 1},
-                                                                     {0, 1}, {0, 2}, {0, 0}};
+/// Which piece of a meets which of b, of so many: of three the smallest products don't count.
+ArrayRef<std::pair<int64_t, int64_t>> piecesThatMeet(int64_t pieces) {
+  static constexpr std::pair<int64_t, int64_t> ofTwo[] = {{1, 1}, {1, 0}, {0, 0}, {0, 1}},
+                                               ofThree[] = {{2, 0}, {1, 0}, {1, 1},
+                                                            {0, 1}, {0, 2}, {0, 0}};
+  return pieces == 2 ? ArrayRef(ofTwo) : ArrayRef(ofThree);
+}
 
 /// What one micro-kernel multiplies, in tiles.
 struct TileBlock {
@@ -57,7 +61,8 @@ public:
   void lower() {
     start();
     takeStage();
-    pieces = op->hasAttr(kPiecesAttr) ? kPieces : 1;
+    if (auto count = op->getAttrOfType<IntegerAttr>(kPiecesAttr))
+      pieces = count.getInt();
     groups = products / group;
     depth = pieces > 1 ? kTileColumns : tileDepth(groups);
     panelColumns = tilePanelColumns(columns);
@@ -354,7 +359,7 @@ private:
     Value strideA = wide(tiles.rowBytes), strideB = wide(kGroupBytes * panelColumns);
     const int64_t stepOfB = depth * kGroupBytes * panelColumns;
     std::pair<int64_t, int64_t> before = {-1, -1};
-    for (auto [left, right] : kPieceOrder) {
+    for (auto [left, right] : piecesThatMeet(pieces)) {
       for (int64_t row = 0; left != before.first && row < block.rows; ++row) {
         const int64_t offset = row * tiles.tileBytes + left * tiles.stepBytes;
         load(kFirstOfA + row, bytePointer(hereA, math.constant(offset)), strideA);

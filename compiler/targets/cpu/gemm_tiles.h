@@ -25,7 +25,7 @@
 /// Micro-kernels ask for the next part of a, for the next sums, and for where results go. What fetch_ahead.h announces they
 /// leave: packing b asks for its rows itself, and so many requests in so short a time only keep it from its own.
 ///
-/// Of pieces of float32 numbers ({cpu.pieces}) a step has three tiles for each of the others, which meet as kPieceOrder in
+/// Of pieces of numbers ({cpu.pieces}) a step has as many tiles for each of the others, which meet as piecesThatMeet in
 /// gemm_tiles.cpp says: smaller products first, and one of two tiles stays from each product to the next. a lies as tiles.
 ///
 /// Sums that go straight to a result of their own type are stored by tiles; others from a place on chip that
@@ -41,9 +41,6 @@ namespace tilewright::cpu {
 inline constexpr int64_t kTileRows = 16, kTileColumns = 16;
 /// Tiles of sums of one micro-kernel.
 inline constexpr int64_t kTilesOfSums = 4;
-
-/// bfloat16 numbers whose sum a float32 one is, and products of pieces that count (multiply_by_pieces.cpp).
-inline constexpr int64_t kPieces = 3, kPieceProducts = 6;
 
 /// Steps along k, each of a tile, in a part of a that is copied: two tiles of rows are 16 KB of it.
 inline constexpr int64_t kTileStepsOfPart = 8;

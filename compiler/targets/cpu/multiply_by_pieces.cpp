@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Multiplies float32 on AMX, which knows only bfloat16: each number as the sum of three, exactly.
+/// Multiplies float32 and float16 on AMX, which knows only bfloat16: each number as the sum of three or two, exactly.
 ///
 ///   tile.gemm %a : <64x128xf32, shared>, %b : <128x64xf32, shared> into %C : <64x64xf32, fragment>
 /// becomes, with fast math
 ///   %x = tile.alloc : <64x384xbf16, shared>   a nest that cuts %a into pieces
 ///   %y = tile.alloc : <384x64xbf16, shared>   a nest that cuts %b into pieces
-///   tile.gemm %x, %y into %C {cpu.packed = 2, cpu.tiles, cpu.pieces}
+///   tile.gemm %x, %y into %C {cpu.packed = 2, cpu.tiles, cpu.pieces = 3}
 ///
 /// A float32 has 24 bits, a bfloat16 8: a = a0 + a1 + a2, a1 at most 2^-8 of a, a2 at most 2^-16, nothing left. Of the nine
 /// products of pieces the three smallest, 2^-24 of a b and less, are left out; six are summed in float32. So a sum has the
 /// accuracy of float32, and comes out closer in fact: 32 products are added between two roundings that can be seen (Henry, Tang, Heinecke, Leveraging the
 /// bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations, 2019). A tile makes 16 times as many products
 /// in a cycle as the vectors, of which a sixth is more than twice as many.
+///
+/// A float16 has 11 bits: two pieces, whose four products are all summed, each exact.
 ///
 /// What isn't as in float32: an infinite element makes NaN, and elements below 2^-108 lose bits, because AMX takes subnormal
 /// pieces for 0. That is why only fast math has it.
@@ -45,8 +47,8 @@ using tile::BufferType;
 /// Elements of a row of a tile, float32 numbers in a vector.
 constexpr int64_t kDeep = 2 * kTileColumns, kLanes = 16;
 
-/// Pieces of a number, or of each of a vector's: float32 numbers whose lower 16 bits are 0.
-using PiecesOfNumbers = std::array<Value, kPieces>;
+/// Pieces of each number of a vector: float32 numbers whose lower 16 bits are 0.
+using PiecesOfNumbers = SmallVector<Value, 3>;
 
 class PieceGemm {
 public:
@@ -55,19 +57,23 @@ public:
   /// Whether tiles multiply pieces faster than vectors multiply the numbers.
   bool isWorthIt() {
     const BufferRegion a = op.getARegion(), b = op.getBRegion(), c = op.getCRegion();
+    Type element = a.type().getElementType();
     for (const BufferRegion* region : {&a, &b, &c})
-      if (!region->type().getElementType().isF32() || region->type().isGlobal() ||
-          region->type().getLayout() ||
+      if (region->type().isGlobal() || region->type().getLayout() ||
           !isa_and_nonnull<tile::AllocOp>(region->buffer.getDefiningOp()))
         return false;
-    if (op->hasAttr(kPackedAttr) || op.getTransposeA())
+    if (!(element.isF32() || element.isF16()) || b.type().getElementType() != element ||
+        !c.type().getElementType().isF32() || op->hasAttr(kPackedAttr) || op.getTransposeA())
       return false;
+    pieces = element.isF32() ? 3 : 2;
     rows = matrixShape(c)[0], columns = matrixShape(c)[1], depth = matrixShape(a)[1];
     if (rows % kTileRows || columns % (2 * kTileColumns) || depth % kDeep)
       return false;
     placeA = placeOf(a), placeB = placeOf(b);
     // In thousandths of a cycle a product takes 31 on vectors and 18 by pieces; to cut a number 450 to 550.
     const int64_t toCutA = placeA == op ? 450 * rows : 0, toCutB = placeB == op ? 550 * columns : 0;
+    if (pieces < 3) // others would be widened, which takes as long
+      return rows >= 2 * kTileRows;
     return 13 * rows * columns > toCutA + toCutB;
   }
 
@@ -80,7 +86,7 @@ public:
         /*transposeB=*/false, op.getClear(), op.getClearAccum(), op.getPolicy());
     result->setAttr(kPackedAttr, builder.getI64IntegerAttr(2));
     result->setAttr(kTilesAttr, builder.getUnitAttr());
-    result->setAttr(kPiecesAttr, builder.getUnitAttr());
+    result->setAttr(kPiecesAttr, builder.getI64IntegerAttr(pieces));
     op.erase();
   }
 
@@ -125,14 +131,17 @@ private:
   }
 
   /// 16 numbers of a row of a matrix.
-  Value load(ImplicitLocOpBuilder& inner, const BufferRegion& region, Value row, Value column) {
+  Value load(ImplicitLocOpBuilder& inner, const BufferRegion& region, Value row,
+             Value column) const {
     IndexMath math(inner);
     SmallVector<Value> place;
     for (OpFoldResult offset : region.offsets)
       place.push_back(math.value(offset));
     place[place.size() - 2] = math.add(place[place.size() - 2], row);
     place.back() = math.add(place.back(), column);
-    return loadVector(inner, region.buffer, place, kLanes);
+    Value numbers = loadVector(inner, region.buffer, place, kLanes);
+    auto type = VectorType::get({kLanes}, inner.getF32Type());
+    return pieces == 3 ? numbers : arith::ExtFOp::create(inner, type, numbers);
   }
 
   static Value bits(ImplicitLocOpBuilder& inner, Value numbers) {
@@ -144,21 +153,22 @@ private:
     return arith::ConstantOp::create(inner, DenseElementsAttr::get(type, APInt(32, value)));
   }
 
-  /// The first two are rounded, halves away from 0; nothing is left of the third to be rounded.
-  static PiecesOfNumbers piecesOf(ImplicitLocOpBuilder& inner, Value numbers) {
-    PiecesOfNumbers pieces;
-    for (int64_t number = 0; number < kPieces; ++number) {
+  /// All but the last are rounded, halves away from 0; nothing is left of that one to be rounded.
+  PiecesOfNumbers piecesOf(ImplicitLocOpBuilder& inner, Value numbers) const {
+    PiecesOfNumbers result;
+    for (int64_t number = 0; number < pieces; ++number) {
+      const bool isLast = number + 1 == pieces;
       Value piece = bits(inner, numbers);
-      if (number + 1 < kPieces)
+      if (!isLast)
         piece = arith::AddIOp::create(inner, piece, word(inner, 0x8000));
       piece = arith::AndIOp::create(inner, piece, word(inner, 0xffff0000));
-      pieces[size_t(number)] = piece;
-      if (number + 1 < kPieces) {
-        Value rounded = arith::BitcastOp::create(inner, numbers.getType(), piece);
-        numbers = arith::SubFOp::create(inner, numbers, rounded);
-      }
+      result.push_back(piece);
+      if (isLast)
+        break;
+      Value rounded = arith::BitcastOp::create(inner, numbers.getType(), piece);
+      numbers = arith::SubFOp::create(inner, numbers, rounded);
     }
-    return pieces;
+    return result;
   }
 
   /// a, as tiles.
@@ -166,9 +176,9 @@ private:
     const BufferRegion a = op.getARegion();
     builder.setInsertionPoint(placeA);
     const int64_t steps = depth / kDeep;
-    Value buffer = newBuffer({rows, kPieces * depth}, builder.getBF16Type());
+    Value buffer = newBuffer({rows, pieces * depth}, builder.getBF16Type());
     Value tiles =
-        viewOf(buffer, {rows / kTileRows, steps, kPieces, kTileRows, kTileColumns}, words());
+        viewOf(buffer, {rows / kTileRows, steps, pieces, kTileRows, kTileColumns}, words());
     IndexMath math(builder);
     const Range ranges[] = {{math.constant(0), math.constant(rows / kTileRows)},
                             {math.constant(0), math.constant(kTileRows)},
@@ -180,7 +190,7 @@ private:
       const PiecesOfNumbers left = piecesOf(inner, load(inner, a, row, column));
       Value further = innerMath.add(column, innerMath.constant(kLanes));
       const PiecesOfNumbers right = piecesOf(inner, load(inner, a, row, further));
-      for (size_t piece = 0; piece < kPieces; ++piece)
+      for (size_t piece = 0; piece < size_t(pieces); ++piece)
         storeVector(
             inner, upperHalves(inner, left[piece], right[piece]), tiles,
             {at[0], at[2], innerMath.constant(int64_t(piece)), at[1], innerMath.constant(0)});
@@ -205,14 +215,14 @@ private:
     BufferRegion b = op.getBRegion();
     builder.setInsertionPoint(placeB);
     if (op.getTransposeB()) {
-      Value turned = newBuffer({depth, columns}, builder.getF32Type());
+      Value turned = newBuffer({depth, columns}, b.type().getElementType());
       tile::CopyOp::create(builder, b, BufferRegion::whole(turned)).setTranspose(true);
       b = BufferRegion::whole(turned);
     }
     const int64_t steps = depth / kDeep, width = tilePanelColumns(columns),
                   vectors = width / kLanes;
-    Value buffer = newBuffer({kPieces * depth, columns}, builder.getBF16Type());
-    Value panels = viewOf(buffer, {columns / width, steps, kPieces, kTileColumns, width}, words());
+    Value buffer = newBuffer({pieces * depth, columns}, builder.getBF16Type());
+    Value panels = viewOf(buffer, {columns / width, steps, pieces, kTileColumns, width}, words());
     IndexMath math(builder);
     const Range ranges[] = {{math.constant(0), math.constant(columns / width)},
                             {math.constant(0), math.constant(steps)},
@@ -227,7 +237,7 @@ private:
         Value column = innerMath.add(innerMath.mul(at[0], innerMath.constant(width)), inPanel);
         const PiecesOfNumbers upper = piecesOf(inner, load(inner, b, row, column));
         const PiecesOfNumbers lower = piecesOf(inner, load(inner, b, below, column));
-        for (size_t piece = 0; piece < kPieces; ++piece) {
+        for (size_t piece = 0; piece < size_t(pieces); ++piece) {
           Value first = arith::ShRUIOp::create(inner, upper[piece], word(inner, 16));
           Value pair = arith::OrIOp::create(inner, first, lower[piece]);
           storeVector(inner, pair, panels,
@@ -241,6 +251,8 @@ private:
   tile::GemmOp op;
   ImplicitLocOpBuilder builder;
   int64_t rows = 0, columns = 0, depth = 0;
+  /// Of a number.
+  int64_t pieces = 0;
   Operation *placeA = nullptr, *placeB = nullptr;
 };
 
@@ -249,7 +261,7 @@ public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MultiplyByPieces)
   static constexpr llvm::StringLiteral kArgument = "cpu-multiply-by-pieces";
   static constexpr llvm::StringLiteral kDescription =
-      "with fast math, multiply float32 by three bfloat16 pieces of each number on AMX";
+      "with fast math, multiply float32 and float16 by bfloat16 pieces of each number on AMX";
   MultiplyByPieces(const Machine& machine, bool fast) : MachinePass(machine), fast(fast) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {

@@ -20,7 +20,7 @@
 // CHECK: %[[B:.*]] = tile.alloc : !tile.buffer<192x64xbf16, shared>
 // CHECK: tile.view %[[B]] : {{.*}} to !tile.buffer<2x2x3x16x32xsi32, shared>
 // CHECK: arith.shrui
-// CHECK: tile.gemm %[[A]] : {{.*}}, %[[B]] : {{.*}} into %{{.*}} {cpu.packed = 2 : i64, cpu.pieces, cpu.tiles}
+// CHECK: tile.gemm %[[A]] : {{.*}}, %[[B]] : {{.*}} into %{{.*}} {cpu.packed = 2 : i64, cpu.pieces = 3 : i64, cpu.tiles}
 // Six products of 2 x 2 tiles in each of two turns of a loop; from each to the next one of two tiles stays.
 // LOWERED-LABEL: func.func @kept
 // LOWERED: scf.for %{{.*}} = %{{.*}} to %c2
@@ -89,6 +89,37 @@ func.func @changed(%x: f32 {tile.name = "x", tile.dtype = f32}) attributes {tile
 
 // -----
 
+// A float16 has two pieces, which all meet.
+// CHECK-LABEL: func.func @halves
+// CHECK: tile.view {{.*}} to !tile.buffer<2x2x2x16x16xsi32, shared>
+// CHECK: arith.extf {{.*}} : vector<16xf16> to vector<16xf32>
+// CHECK-COUNT-2: arith.subf
+// CHECK-NOT: arith.subf
+// CHECK: vector.shuffle
+// CHECK: tile.gemm {{.*}}<32x128xbf16, shared>, {{.*}}<128x32xbf16, shared>{{.*}} {cpu.packed = 2 : i64, cpu.pieces = 2 : i64, cpu.tiles}
+// LOWERED-LABEL: func.func @halves
+// LOWERED-COUNT-4: x86.tileloadd64
+// LOWERED-COUNT-4: x86.tdpbf16ps
+// LOWERED-COUNT-2: x86.tileloadd64
+// LOWERED-COUNT-4: x86.tdpbf16ps
+// LOWERED-COUNT-2: x86.tileloadd64
+// LOWERED-COUNT-4: x86.tdpbf16ps
+// LOWERED-COUNT-2: x86.tileloadd64
+// LOWERED-COUNT-4: x86.tdpbf16ps
+// LOWERED-COUNT-4: x86.tilestored64
+func.func @halves() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %a = tile.alloc "a" : !tile.buffer<32x64xf16, shared>
+    %h = tile.alloc "h" : !tile.buffer<64x32xf16, shared>
+    %s = tile.alloc "s" : !tile.buffer<32x32xf32, fragment>
+    tile.gemm %a : !tile.buffer<32x64xf16, shared>, %h : !tile.buffer<64x32xf16, shared> into %s : !tile.buffer<32x32xf32, fragment>
+  }
+  return
+}
+
+// -----
+
 // Too few rows and columns for what cutting costs, depths that don't make whole tiles, [K, M], other types: as before.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: cpu.pieces
@@ -99,13 +130,13 @@ func.func @others(%x: f32 {tile.name = "x", tile.dtype = f32}) attributes {tile.
     %d = tile.alloc "d" : !tile.buffer<128x48xf32, shared>
     %e = tile.alloc "e" : !tile.buffer<48x128xf32, shared>
     %f = tile.alloc "f" : !tile.buffer<128x128xf32, shared>
-    %h = tile.alloc "h" : !tile.buffer<128x128xf16, shared>
+    %h = tile.alloc "h" : !tile.buffer<128x128xf8E4M3FN, shared>
     %s = tile.alloc "s" : !tile.buffer<32x32xf32, fragment>
     %t = tile.alloc "t" : !tile.buffer<128x128xf32, fragment>
     tile.gemm %a : !tile.buffer<32x32xf32, shared>, %a : !tile.buffer<32x32xf32, shared> into %s : !tile.buffer<32x32xf32, fragment>
     tile.gemm %d : !tile.buffer<128x48xf32, shared>, %e : !tile.buffer<48x128xf32, shared> into %t : !tile.buffer<128x128xf32, fragment>
     tile.gemm %f : !tile.buffer<128x128xf32, shared>, %f : !tile.buffer<128x128xf32, shared> into %t : !tile.buffer<128x128xf32, fragment> {transpose_a}
-    tile.gemm %h : !tile.buffer<128x128xf16, shared>, %h : !tile.buffer<128x128xf16, shared> into %t : !tile.buffer<128x128xf32, fragment>
+    tile.gemm %h : !tile.buffer<128x128xf8E4M3FN, shared>, %h : !tile.buffer<128x128xf8E4M3FN, shared> into %t : !tile.buffer<128x128xf32, fragment>
   }
   return
 }
