@@ -138,7 +138,9 @@ def other_runs(
                 given = run[at]
                 run[at] = np.full_like(given, number) if isinstance(given, np.ndarray) else number
             yield run
-    behind = max((max(a.shape, default=0) for a in arguments if isinstance(a, np.ndarray)), default=0)
+    behind = max(
+        (max(a.shape, default=0) for a in arguments if isinstance(a, np.ndarray)), default=0
+    )
     for at in places:
         given = arguments[at]
         if isinstance(given, np.ndarray):

@@ -96,6 +96,25 @@ def test_all_float16_numbers_count():
         assert np.array_equal(kernel(numbers, b), numbers.astype(np.float32) * factor)
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["cleared", "clears"])
+@pytest.mark.parametrize("transposed", [False, True], ids=["KN", "NK"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_float16_that_is_not_finite(side, transposed, late):
+    """Infinity times a number is infinity, times 0 NaN; all other sums are as without it."""
+    random = np.random.default_rng(6)
+    a = random.integers(-8, 9, (64, 128)).astype(np.float16)
+    b = random.integers(1, 9, (128, 64)).astype(np.float16)
+    (a, b)[side][3, 5] = np.inf
+    (a, b)[side][9, 70 if side == 0 else 7] = -np.inf
+    (a, b)[side][100 if side else 30, 1] = np.nan
+    kernel = product(64, 64, 128, 64, 64, 64, transposed, late, "float16")
+    result = kernel(a, np.ascontiguousarray(b.T) if transposed else b)
+    with np.errstate(invalid="ignore"):
+        exact = np.einsum("ik,kj->ij", a.astype(np.float64), b.astype(np.float64))
+    assert not np.all(np.isfinite(exact))
+    np.testing.assert_array_equal(result, exact)
+
+
 def test_integers_are_exact():
     """All sums stay below 2^24, and so do those of pieces: of 12 bits there are two."""
     random = np.random.default_rng(3)

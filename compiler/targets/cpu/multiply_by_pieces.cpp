@@ -2,21 +2,25 @@
 /// Multiplies float32 and float16 on AMX, which knows only bfloat16: each number as the sum of three or two, exactly.
 ///
 ///   tile.gemm %a : <64x128xf32, shared>, %b : <128x64xf32, shared> into %C : <64x64xf32, fragment>
-/// becomes, with fast math
+/// becomes, with fast math,
 ///   %x = tile.alloc : <64x384xbf16, shared>   a nest that cuts %a into pieces
 ///   %y = tile.alloc : <384x64xbf16, shared>   a nest that cuts %b into pieces
 ///   tile.gemm %x, %y into %C {cpu.packed = 2, cpu.tiles, cpu.pieces = 3}
 ///
 /// A float32 has 24 bits, a bfloat16 8: a = a0 + a1 + a2, a1 at most 2^-8 of a, a2 at most 2^-16, nothing left. Of the nine
 /// products of pieces the three smallest, 2^-24 of a b and less, are left out; six are summed in float32. So a sum has the
-/// accuracy of float32, and comes out closer in fact: 32 products are added between two roundings that can be seen (Henry, Tang, Heinecke, Leveraging the
-/// bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations, 2019). A tile makes 16 times as many products
+/// accuracy of float32 (Henry, Tang, Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+/// Computations, 2019); errors are measured smaller in fact (docs/cpu-speed.md), for a tile's products are summed before c is added. A tile makes 16 times as many products
 /// in a cycle as the vectors, of which a sixth is more than twice as many.
 ///
-/// A float16 has 11 bits: two pieces, whose four products are all summed, each exact.
-///
 /// What isn't as in float32: an infinite element makes NaN, and elements below 2^-108 lose bits, because AMX takes subnormal
-/// pieces for 0. That is why only fast math has it.
+/// pieces for 0.
+///
+/// A float16 has 11 bits: two pieces, whose four products are all summed, each exact, and none is subnormal. Only the order of
+/// sums differs, which is the NPU's to the bit without fast math. What isn't finite is seen as numbers are cut, by the
+/// sum of their last pieces, which is NaN then; such a gemm is multiplied by vectors, in six times the time:
+///
+///   scf.if %odd { a nest that adds %a's elements times rows of %b to %C } else { tile.gemm %x, %y into %C {..., cpu.pieces = 2} }
 ///
 /// The pieces of a lie as tiles, one after the other: of 16 rows all steps of k, in each three tiles of 16 rows of 32 elements.
 /// Those of b lie in panels, as PackGemmOperands makes them of bfloat16; in each step of 32 rows three times 16 pairs of rows. What a loop around
@@ -34,6 +38,7 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 
@@ -80,10 +85,19 @@ public:
   void replace() {
     Value a = cutA(), b = cutB();
     builder.setInsertionPoint(op);
-    BufferRegion c = op.getCRegion();
-    auto result = tile::GemmOp::create(
-        builder, BufferRegion::whole(a), BufferRegion::whole(b), c, /*transposeA=*/false,
-        /*transposeB=*/false, op.getClear(), op.getClearAccum(), op.getPolicy());
+    if (pieces == 2) {
+      Value sum = arith::AddFOp::create(builder, lastOfA, lastOfB);
+      sum = vector::ReductionOp::create(builder, vector::CombiningKind::ADD, sum);
+      Value isOdd = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO, sum, sum);
+      auto branch = scf::IfOp::create(builder, isOdd, /*withElseRegion=*/true);
+      builder.setInsertionPointToStart(branch.thenBlock());
+      multiplyByVectors();
+      builder.setInsertionPointToStart(branch.elseBlock());
+    }
+    auto result = tile::GemmOp::create(builder, BufferRegion::whole(a), BufferRegion::whole(b),
+                                       op.getCRegion(),
+                                       /*transposeA=*/false, /*transposeB=*/false, op.getClear(),
+                                       op.getClearAccum(), op.getPolicy());
     result->setAttr(kPackedAttr, builder.getI64IntegerAttr(2));
     result->setAttr(kTilesAttr, builder.getUnitAttr());
     result->setAttr(kPiecesAttr, builder.getI64IntegerAttr(pieces));
@@ -130,16 +144,21 @@ private:
     return builder.getIntegerType(32, /*isSigned=*/true);
   }
 
-  /// 16 numbers of a row of a matrix.
-  Value load(ImplicitLocOpBuilder& inner, const BufferRegion& region, Value row,
-             Value column) const {
+  static SmallVector<Value> placeIn(ImplicitLocOpBuilder& inner, const BufferRegion& region,
+                                    Value row, Value column) {
     IndexMath math(inner);
     SmallVector<Value> place;
     for (OpFoldResult offset : region.offsets)
       place.push_back(math.value(offset));
     place[place.size() - 2] = math.add(place[place.size() - 2], row);
     place.back() = math.add(place.back(), column);
-    Value numbers = loadVector(inner, region.buffer, place, kLanes);
+    return place;
+  }
+
+  /// 16 numbers of a row of a matrix.
+  Value load(ImplicitLocOpBuilder& inner, const BufferRegion& region, Value row,
+             Value column) const {
+    Value numbers = loadVector(inner, region.buffer, placeIn(inner, region, row, column), kLanes);
     auto type = VectorType::get({kLanes}, inner.getF32Type());
     return pieces == 3 ? numbers : arith::ExtFOp::create(inner, type, numbers);
   }
@@ -151,6 +170,66 @@ private:
   static Value word(ImplicitLocOpBuilder& inner, uint32_t value) {
     auto type = VectorType::get({kLanes}, inner.getI32Type());
     return arith::ConstantOp::create(inner, DenseElementsAttr::get(type, APInt(32, value)));
+  }
+
+  /// What the pieces don't have right: each element of a times rows of b.
+  void multiplyByVectors() {
+    const BufferRegion a = op.getARegion(), c = op.getCRegion();
+    auto clear = [&] { tile::FillOp::create(builder, zero(builder, c.type().getScalarType()), c); };
+    if (op.getClearAccum()) {
+      clear();
+    } else if (op.getClear()) {
+      auto branch = scf::IfOp::create(builder, op.getClear());
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(branch.thenBlock());
+      clear();
+    }
+    IndexMath math(builder);
+    const Range ranges[] = {{math.constant(0), math.constant(rows)},
+                            {math.constant(0), math.constant(depth)},
+                            {math.constant(0), math.constant(columns / kLanes)}};
+    buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange at) {
+      IndexMath innerMath(inner);
+      Value column = innerMath.mul(at[2], innerMath.constant(kLanes));
+      Value left = loadElement(inner, a.buffer, placeIn(inner, a, at[0], at[1]));
+      left = arith::ExtFOp::create(inner, inner.getF32Type(), left);
+      auto type = VectorType::get({kLanes}, inner.getF32Type());
+      left = vector::BroadcastOp::create(inner, type, left);
+      const SmallVector<Value> sum = placeIn(inner, c, at[0], column);
+      Value sums = math::FmaOp::create(inner, left, load(inner, rowsOfB, at[1], column),
+                                       loadVector(inner, c.buffer, sum, kLanes));
+      storeVector(inner, sums, c.buffer, sum);
+    });
+  }
+
+  /// A nest of loops that goes on with a vector: what `body` gives, from 0 on.
+  Value sumOver(ArrayRef<int64_t> counts,
+                llvm::function_ref<Value(ImplicitLocOpBuilder&, ValueRange, Value)> body) {
+    IndexMath math(builder);
+    SmallVector<Value> lower, upper, step;
+    for (int64_t count : counts) {
+      lower.push_back(math.constant(0));
+      upper.push_back(math.constant(count));
+      step.push_back(math.constant(1));
+    }
+    auto type = VectorType::get({kLanes}, builder.getF32Type());
+    Value start = arith::ConstantOp::create(builder, builder.getZeroAttr(type));
+    return scf::buildLoopNest(builder, op.getLoc(), lower, upper, step, start,
+                              [&](OpBuilder& inside, Location loc, ValueRange at, ValueRange sums) {
+                                ImplicitLocOpBuilder inner(loc, inside);
+                                return scf::ValueVector{body(inner, at, sums.front())};
+                              })
+        .results.front();
+  }
+
+  /// `sum` and the last pieces of two vectors.
+  Value withLast(ImplicitLocOpBuilder& inner, Value sum, const PiecesOfNumbers& left,
+                 const PiecesOfNumbers& right) const {
+    if (pieces != 2)
+      return sum;
+    Value one = arith::BitcastOp::create(inner, sum.getType(), left.back());
+    Value other = arith::BitcastOp::create(inner, sum.getType(), right.back());
+    return arith::AddFOp::create(inner, sum, arith::AddFOp::create(inner, one, other));
   }
 
   /// All but the last are rounded, halves away from 0; nothing is left of that one to be rounded.
@@ -179,11 +258,8 @@ private:
     Value buffer = newBuffer({rows, pieces * depth}, builder.getBF16Type());
     Value tiles =
         viewOf(buffer, {rows / kTileRows, steps, pieces, kTileRows, kTileColumns}, words());
-    IndexMath math(builder);
-    const Range ranges[] = {{math.constant(0), math.constant(rows / kTileRows)},
-                            {math.constant(0), math.constant(kTileRows)},
-                            {math.constant(0), math.constant(steps)}};
-    buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange at) {
+    const int64_t counts[] = {rows / kTileRows, kTileRows, steps};
+    lastOfA = sumOver(counts, [&](ImplicitLocOpBuilder& inner, ValueRange at, Value sum) {
       IndexMath innerMath(inner);
       Value row = innerMath.add(innerMath.mul(at[0], innerMath.constant(kTileRows)), at[1]);
       Value column = innerMath.mul(at[2], innerMath.constant(kDeep));
@@ -194,6 +270,7 @@ private:
         storeVector(
             inner, upperHalves(inner, left[piece], right[piece]), tiles,
             {at[0], at[2], innerMath.constant(int64_t(piece)), at[1], innerMath.constant(0)});
+      return withLast(inner, sum, left, right);
     });
     return buffer;
   }
@@ -223,11 +300,9 @@ private:
                   vectors = width / kLanes;
     Value buffer = newBuffer({pieces * depth, columns}, builder.getBF16Type());
     Value panels = viewOf(buffer, {columns / width, steps, pieces, kTileColumns, width}, words());
-    IndexMath math(builder);
-    const Range ranges[] = {{math.constant(0), math.constant(columns / width)},
-                            {math.constant(0), math.constant(steps)},
-                            {math.constant(0), math.constant(kTileColumns)}};
-    buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange at) {
+    rowsOfB = b;
+    const int64_t counts[] = {columns / width, steps, kTileColumns};
+    lastOfB = sumOver(counts, [&](ImplicitLocOpBuilder& inner, ValueRange at, Value sum) {
       IndexMath innerMath(inner);
       Value row = innerMath.add(innerMath.mul(at[1], innerMath.constant(kDeep)),
                                 innerMath.mul(at[2], innerMath.constant(2)));
@@ -243,7 +318,9 @@ private:
           storeVector(inner, pair, panels,
                       {at[0], at[1], innerMath.constant(int64_t(piece)), at[2], inPanel});
         }
+        sum = withLast(inner, sum, upper, lower);
       }
+      return sum;
     });
     return buffer;
   }
@@ -254,6 +331,10 @@ private:
   /// Of a number.
   int64_t pieces = 0;
   Operation *placeA = nullptr, *placeB = nullptr;
+  /// As [K, N].
+  BufferRegion rowsOfB;
+  /// Sums of the last pieces of what was cut.
+  Value lastOfA, lastOfB;
 };
 
 class MultiplyByPieces : public MachinePass<MultiplyByPieces> {
@@ -265,8 +346,8 @@ public:
   MultiplyByPieces(const Machine& machine, bool fast) : MachinePass(machine), fast(fast) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry
-        .insert<arith::ArithDialect, scf::SCFDialect, vector::VectorDialect, LLVM::LLVMDialect>();
+    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect,
+                    LLVM::LLVMDialect>();
   }
 
   void runOnOperation() override {

@@ -89,13 +89,18 @@ func.func @changed(%x: f32 {tile.name = "x", tile.dtype = f32}) attributes {tile
 
 // -----
 
-// A float16 has two pieces, which all meet.
+// A float16 has two pieces, which all meet. The last ones' sum tells what isn't finite, which vectors multiply.
 // CHECK-LABEL: func.func @halves
 // CHECK: tile.view {{.*}} to !tile.buffer<2x2x2x16x16xsi32, shared>
 // CHECK: arith.extf {{.*}} : vector<16xf16> to vector<16xf32>
 // CHECK-COUNT-2: arith.subf
 // CHECK-NOT: arith.subf
 // CHECK: vector.shuffle
+// CHECK: %[[SUM:.*]] = vector.reduction <add>
+// CHECK: %[[ODD:.*]] = arith.cmpf uno, %[[SUM]], %[[SUM]] : f32
+// CHECK: scf.if %[[ODD]] {
+// CHECK: math.fma
+// CHECK: } else {
 // CHECK: tile.gemm {{.*}}<32x128xbf16, shared>, {{.*}}<128x32xbf16, shared>{{.*}} {cpu.packed = 2 : i64, cpu.pieces = 2 : i64, cpu.tiles}
 // LOWERED-LABEL: func.func @halves
 // LOWERED-COUNT-4: x86.tileloadd64
