@@ -155,8 +155,8 @@ COMPARED = re.compile(r"arith\.cmpi \w+, .*%c(\d+)(?:_\w+)? :")
 
 
 def lengths_asked_for(instructions: str, most: int = 40) -> list[int]:
-    """With which branches are taken that `other_runs` else doesn't come to: `if n > 15` asks for 16.
-    The largest first, with which most are."""
+    """With which branches are taken that `other_runs` else doesn't come to: `if n > 15` asks for
+    16. The largest first, with which most are."""
     bounds = {int(number) + 1 for number in COMPARED.findall(instructions)}
     return sorted((each for each in bounds if 4 < each <= most), reverse=True)
 
