@@ -131,5 +131,18 @@ def test_what_lies_behind_stays(name: str) -> None:
     GROUP.check(name)
 
 
-def test_removals() -> None:
-    GROUP.check_removals("alone 1003 3 automatic")
+@pytest.mark.parametrize("name", ["alone 1003 3 automatic", "rectangle 5 16"])
+def test_removals(name: str) -> None:
+    """With a length that stays within the tile nothing is left to fill, and stores lie apart."""
+    assert "Duplicate(" not in GROUP.check(name).ascendc
+    GROUP.check_removals(name, most=None)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("alone 1003 3 automatic", MOST + 1), ("rectangle 5 16", 9)]
+)
+def test_what_leaves_its_tile_is_told(name: str, given: int) -> None:
+    case = GROUP.cases[name]
+    place = next(at for at, each in enumerate(case.arguments) if isinstance(each, int))
+    with pytest.raises(RuntimeError, match="error:"):
+        GROUP.run(name, *case.arguments[:place], given, *case.arguments[place + 1 :])

@@ -61,7 +61,7 @@ class Translator {
 public:
   Translator(func::FuncOp kernel, ModelOfKernel& model, OwnCrossFlags own,
              const std::set<Operation*>& notFollowed)
-      : model(model), program(model.program), own(own), notFollowed(notFollowed) {
+      : model(model), program(model.program), own(own), notFollowed(notFollowed), indices(kernel) {
     survey(kernel);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);

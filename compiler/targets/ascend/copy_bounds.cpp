@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/copy_bounds.h"
 
-#include "compiler/ir/index_ranges.h"
+#include "compiler/targets/ascend/argument_bounds.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -20,7 +20,7 @@ struct Size {
 /// The most that a region's numbers can be at `op`; nothing if that is no less than a whole tile of `most`.
 std::optional<Size> largest(const tile::BufferRegion& region, Operation* op, int64_t most) {
   const auto highest = [&](OpFoldResult number) {
-    return std::max(rangeAt(op, number).high, int64_t{0});
+    return std::max(boundedRangeAt(op, number).high, int64_t{0});
   };
   Size size{1, highest(region.extents.back())};
   for (const OpFoldResult extent : ArrayRef(region.extents).drop_back())
@@ -69,7 +69,7 @@ void boundBytes(npu::Access& access, Operation* op) {
   const auto boundCount = [&](auto vector) {
     if (!vector.getCount())
       return;
-    const int64_t elements = std::max(rangeAt(op, vector.getCount()).high, int64_t{0});
+    const int64_t elements = std::max(boundedRangeAt(op, vector.getCount()).high, int64_t{0});
     if (elements < most)
       access.bytes = int64_t(llvm::divideCeil(elements * type.getElementBits(), 8));
   };

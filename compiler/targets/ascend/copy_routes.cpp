@@ -5,6 +5,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/index_ranges.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/buffer_lives.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -59,6 +60,40 @@ static bool isAllOrNothing(const BufferRegion& region, size_t dim) {
          region.type().getShape()[dim] % *extent == 0 && isMultipleOf(region.offsets[dim], *extent);
 }
 
+static IndexRange rangeIn(IndexRanges ranges, OpFoldResult number) {
+  const std::optional<int64_t> fixed = getConstantIntValue(number);
+  return fixed ? IndexRange{*fixed, *fixed} : ranges.rangeOf(cast<Value>(number));
+}
+
+IndexRanges CopyExpander::rangesIfMoving(bool withinTile) {
+  Region* around = copy->getParentRegion();
+  IndexRanges ranges = withinTile ? boundedRangesIn(around) : rangesIn(around);
+  const auto assume = [&](OpFoldResult number, IndexRange range) {
+    if (auto value = dyn_cast<Value>(number))
+      ranges.assume(IndexRanges::symbolOf(value), range);
+  };
+  for (const OpFoldResult extent : source.extents)
+    assume(extent, {1, IndexRange::kHighest});
+  if (!withinTile || target.type().getSpace() == MemorySpace::Global)
+    return ranges;
+  for (size_t dim = 0; dim < target.extents.size(); ++dim)
+    if (const int64_t first = rangeIn(ranges, target.offsets[dim]).low;
+        first >= 0 && !target.type().isDynamicDim(int64_t(dim)))
+      assume(target.extents[dim], {IndexRange::kLowest, target.type().getShape()[dim] - first});
+  return ranges;
+}
+
+bool CopyExpander::mayBeCut(const BufferRegion& region, size_t dim) {
+  if (region.type().isDynamicDim(int64_t(dim)))
+    return true;
+  const IndexRanges ranges = rangesIfMoving(/*withinTile=*/true);
+  const IndexRange first = rangeIn(ranges, region.offsets[dim]),
+                   count = rangeIn(ranges, region.extents[dim]);
+  int64_t end = 0;
+  return first.low < 0 || llvm::AddOverflow(first.high, count.high, end) ||
+         end > region.type().getShape()[dim];
+}
+
 ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
                                   std::optional<size_t> uncutBefore) {
   ClampedRegion clamped{region, Value(),
@@ -74,7 +109,9 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
     if (end)
       size = make.min(size, getAsOpFoldResult(end));
     const OpFoldResult left = make.sub(size, region.offsets[dim]);
-    const bool mayBeBefore = dim != uncutBefore && rangeAt(copy, region.offsets[dim]).low < 0;
+    const bool mayBeBefore =
+        dim != uncutBefore &&
+        rangeIn(rangesIfMoving(/*withinTile=*/false), region.offsets[dim]).low < 0;
     const bool isOne =
         isConstantIntValue(region.extents[dim], 1) && dim + 1 < region.extents.size();
     if (isOne || (!end && isAllOrNothing(region, dim))) {
@@ -176,8 +213,8 @@ Value CopyExpander::isCut(const ClampedRegion& clamped, const BufferRegion& whol
   auto also = [&](Value condition) {
     cut = cut ? arith::OrIOp::create(builder, cut, condition).getResult() : condition;
   };
-  for (auto [left, extent] : llvm::zip(clamped.region.extents, whole.extents))
-    if (left != extent)
+  for (auto [dim, left, extent] : llvm::enumerate(clamped.region.extents, whole.extents))
+    if (left != extent && (copy.endOf(int64_t(dim)) || mayBeCut(whole, dim)))
       also(arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, make.value(left),
                                  make.value(extent)));
   if (clamped.isThere) {

@@ -2,6 +2,7 @@
 /// The routes of a copy between the memories of an Ascend core.
 #pragma once
 
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -63,6 +64,10 @@ private:
   /// Of dim `uncutBefore` only the end is cut.
   ClampedRegion clamp(const tile::BufferRegion& region, bool isSource,
                       std::optional<size_t> uncutBefore);
+  /// What is known where the copy moves anything; `withinTile`: that this stays within a tile.
+  IndexRanges rangesIfMoving(bool withinTile);
+  /// Whether a tensor's edge may cut a part of it in a dim, and anything is left.
+  bool mayBeCut(const tile::BufferRegion& region, size_t dim);
   /// Whether anything of `whole` was cut off; null if that cannot be.
   mlir::Value isCut(const ClampedRegion& clamped, const tile::BufferRegion& whole);
   /// What the first elements of a dim, which lie before the tensor, do to the other side of a copy.

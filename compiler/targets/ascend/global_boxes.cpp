@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/global_boxes.h"
 
 #include "compiler/ir/memory_ops.h"
+#include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -78,7 +79,8 @@ private:
   }
 
   bool isWithin(const Span& span) {
-    const IndexRange first = rangeAt(op, span.offset), count = rangeAt(op, span.extent);
+    const IndexRange first = boundedRangeAt(op, span.offset),
+                     count = boundedRangeAt(op, span.extent);
     if (first.low < 0)
       return false;
     int64_t end = 0;
@@ -172,7 +174,7 @@ model::Range rangeOf(const Span& span, Operation* op, IndexTerms& indices) {
     return anything();
   // Of a part that is cut off, only the most that is left of it is known.
   const int64_t whole = ShapedType::isDynamic(span.size) ? model::kUnknownExtent : span.size;
-  const int64_t width = std::max(rangeAt(op, span.extent).high, int64_t{0});
+  const int64_t width = std::max(boundedRangeAt(op, span.extent).high, int64_t{0});
   const int64_t most = getConstantIntValue(span.extent) ? width : std::min(width, whole);
   return {.begin = sum->constant,
           .end = sum->constant + most,
@@ -207,7 +209,7 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
   } else {
     const BufferRegion& region = *access.region;
     const auto highest = [&](OpFoldResult number) {
-      const int64_t high = std::max(rangeAt(op, number).high, int64_t{0});
+      const int64_t high = std::max(boundedRangeAt(op, number).high, int64_t{0});
       isKnown = isKnown && high < most;
       return isKnown ? high : 0;
     };

@@ -4,6 +4,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/argument_bounds.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -178,6 +179,11 @@ std::optional<IndexSum> IndexTerms::inBranch(Value value) {
 void IndexTerms::addLoop(Value induction, unsigned node, std::optional<IndexSum> lower,
                          std::optional<int64_t> step) {
   loops[induction] = {node, std::move(lower), step};
+}
+
+IndexTerms::IndexTerms(func::FuncOp kernel) {
+  assumeArgumentBounds(kernel, ranges);
+  assumeArgumentBounds(kernel, rangesNotEmpty);
 }
 
 std::optional<IndexSum> IndexTerms::of(Value value) {

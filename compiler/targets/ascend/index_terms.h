@@ -7,6 +7,7 @@
 #include "compiler/targets/ascend/analysis/program.h"
 #include "compiler/targets/ascend/turn_tables.h"
 
+#include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Value.h>
 
 #include <map>
@@ -28,6 +29,9 @@ struct IndexSum {
 
 class IndexTerms {
 public:
+  IndexTerms() = default;
+  /// With the bounds of a kernel's arguments.
+  explicit IndexTerms(mlir::func::FuncOp kernel);
   /// Says which node of the program is the loop that counts `induction`: it goes from `lower` in
   /// steps of `step`.
   void addLoop(mlir::Value induction, unsigned node, std::optional<IndexSum> lower,

@@ -64,6 +64,7 @@ std::unique_ptr<mlir::Pass> createCopyRows(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createExpandGemms(bool waits);
 std::unique_ptr<mlir::Pass> createExpandCopies(bool waits);
 std::unique_ptr<mlir::Pass> createExpandReductions();
+std::unique_ptr<mlir::Pass> createBoundArguments();
 std::unique_ptr<mlir::Pass> createVectorizeParallel(bool waits);
 std::unique_ptr<mlir::Pass> createLazyChoices();
 /// `waits`: a barrier before an element of UB is read for a vector instruction. `splits`: what stands

@@ -44,6 +44,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createMarkOnce());
   passes.push_back(createStageGlobalTiles(*session.chip, automation.flags));
   passes.push_back(createMarkInBounds());
+  passes.push_back(createBoundArguments());
   if (automation.crossFlags)
     passes.push_back(createPairWorkspaces());
   passes.push_back(createFoldClears());

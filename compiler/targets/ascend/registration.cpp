@@ -24,6 +24,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createExpandGemms(true); });
   mlir::registerPass([] { return createExpandCopies(true); });
   mlir::registerPass(createExpandReductions);
+  mlir::registerPass(createBoundArguments);
   mlir::registerPass([] { return createVectorizeParallel(false); });
   mlir::registerPass(createLazyChoices);
   mlir::registerPass([] { return createExpandElements(true, true); });

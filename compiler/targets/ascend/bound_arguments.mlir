@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-bound-arguments --split-input-file | FileCheck %s
+
+// The last turn leaves least of the tile. What is stored says nothing: the tensor's edge cuts it.
+// CHECK-LABEL: func.func @rows_of_a_tile
+// CHECK-SAME: %arg1: i32 {ascend.most = 8 : i64}
+// CHECK-SAME: %arg2: i32 {ascend.most = 20 : i64}
+// CHECK-SAME: %arg3: i32)
+func.func @rows_of_a_tile(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32, %k: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %rows = arith.index_cast %m : i32 to index
+  %columns = arith.index_cast %n : i32 to index
+  %stored = arith.index_cast %k : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<17x24xf32, UB>
+    tile.for %i = %c0 to %c2 step %c1 {
+      %eight = arith.muli %i, %c8 : index
+      %row = arith.addi %eight, %c1 : index
+      %end = arith.addi %row, %rows : index
+      %left = arith.subi %end, %row : index
+      %height = arith.minsi %rows, %left : index
+      tile.copy %A[0, 0] [%height, %columns] : !tile.buffer<64x24xf32, global> to %a[%row, 4] [%height, %columns] : !tile.buffer<17x24xf32, UB>
+    }
+    tile.copy %a[0, 0] [%stored, 24] : !tile.buffer<17x24xf32, UB> to %A[0, 0] [%stored, 24] : !tile.buffer<64x24xf32, global>
+  }
+  return
+}
+
+// -----
+// In a branch, in a loop that may have no turn, or that may be left before its last one.
+// CHECK-LABEL: func.func @not_in_each_run
+// CHECK-NOT: ascend.most
+func.func @not_in_each_run(%A: !tile.buffer<64xf32, global>, %n: i32, %m: i32, %k: i32, %yes: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %in_branch = arith.index_cast %n : i32 to index
+  %in_loop = arith.index_cast %m : i32 to index
+  %left = arith.index_cast %k : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16xf32, UB>
+    scf.if %yes {
+      tile.copy %A[0] [%in_branch] : !tile.buffer<64xf32, global> to %a[0] [%in_branch] : !tile.buffer<16xf32, UB>
+    }
+    tile.for %i = %c0 to %in_loop step %c1 {
+      tile.copy %A[0] [%in_loop] : !tile.buffer<64xf32, global> to %a[0] [%in_loop] : !tile.buffer<16xf32, UB>
+    }
+    tile.for %i = %c0 to %c2 step %c1 {
+      scf.if %yes {
+        tile.break
+      }
+      tile.copy %A[0] [%left] : !tile.buffer<64xf32, global> to %a[0] [%left] : !tile.buffer<16xf32, UB>
+    }
+  }
+  return
+}
+
+// -----
+// What a slice from a place to that and %n has is %n elements.
+// CHECK-LABEL: func.func @from_place_to_place
+// CHECK-SAME: %arg1: i32 {ascend.most = 16 : i64}
+// CHECK: arith.subi
+// CHECK: %[[N:.*]] = arith.index_cast %arg1
+// CHECK: tile.copy %arg0[%{{.*}}] [%[[N]]]{{.*}} to %{{.*}}[0] [%[[N]]]
+func.func @from_place_to_place(%A: !tile.buffer<64xf32, global>, %n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16xf32, UB>
+    tile.for %i = %c0 to %c2 step %c1 {
+      %first = arith.index_cast %n : i32 to index
+      %begin = arith.muli %i, %first : index
+      %second = arith.index_cast %n : i32 to index
+      %again = arith.muli %i, %second : index
+      %end = arith.addi %again, %second : index
+      %count = arith.subi %end, %begin : index
+      tile.copy %A[%begin] [%count] : !tile.buffer<64xf32, global> to %a[0] [%count] : !tile.buffer<16xf32, UB>
+    }
+  }
+  return
+}
