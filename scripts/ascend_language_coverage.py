@@ -124,10 +124,10 @@ def unsupported() -> set[str]:
     """The names whose use is an "unsupported" error."""
     sys.path.insert(0, str(ROOT / "python"))
     import tilewright.language as language
-    from tilewright.language.gpu_only import GPU_ONLY
+    from tilewright.language.gpu_only import GPU_ONLY, NOT_ON_NPUS
     from tilewright.language.values import UnsupportedName
 
-    found = set(GPU_ONLY) | {"ws", "WarpSpecialize"}  # an AI core has no warps
+    found = {*GPU_ONLY, *NOT_ON_NPUS} | {"ws", "WarpSpecialize"}  # an AI core has no warps
     for name in (name for entries in names().values() for name in entries):
         owner = language.tile if name.startswith("tile.") else language
         try:

@@ -61,7 +61,7 @@ MISTAKES = {
     "T.alloc_shared((-1,), 'float32')": ValueError,
     "T.atomic_addx2(A, A[0, 0])": TypeError,
     "with T.Kernel(1): pass": RuntimeError,
-    "T.tma_copy(A, S)": NotImplementedError,
+    "T.tma_gather4(A, S)": NotImplementedError,
     "x = S[0, 0] + 2 ** 70": OverflowError,
 }
 
@@ -119,7 +119,9 @@ def test_outside_of_a_kernel():
         T.Parallel(4, loop_layout=3)
 
 
-@pytest.mark.parametrize("source", ["S[8, 0] = 1.0", "T.tma_copy(A, S)", "raise KeyError('text')"])
+@pytest.mark.parametrize(
+    "source", ["S[8, 0] = 1.0", "T.tma_gather4(A, S)", "raise KeyError('text')"]
+)
 def test_errors_can_be_pickled(source):
     """As a process that compiles for another one hands them over."""
     with pytest.raises(tilewright.CompileError) as caught:

@@ -97,6 +97,8 @@ class Tracer:
         self.signature: Signature | None = None
         #: What is known of each buffer of T.alloc_reducer.
         self.reducers: dict[Any, Reducer] = {}
+        #: The counts of each buffer of T.alloc_barrier.
+        self.barriers: dict[Any, list[int]] = {}
         #: The launch that is open.
         self.launch: KernelLaunch | None = None
         #: Python functions that stand for functions in C (T.call_extern), by their names.

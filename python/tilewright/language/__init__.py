@@ -124,6 +124,27 @@ from .loops import (
     vectorized,
 )
 from .math_ops import *  # noqa: F403
+from .mbarriers import (
+    alloc_barrier,
+    barrier_arrive,
+    barrier_wait,
+    cp_async_barrier_noinc,
+    fence_proxy_async,
+    mbarrier_arrive,
+    mbarrier_arrive_expect_tx,
+    mbarrier_expect_tx,
+    mbarrier_wait_parity,
+    ptx_fence_barrier_init,
+    tma_copy,
+    tma_store_arrive,
+    tma_store_wait,
+    wait_wgmma,
+    warpgroup_arrive,
+    warpgroup_commit_batch,
+    warpgroup_fence_operand,
+    warpgroup_wait,
+    wgmma_gemm,
+)
 from .memory import (
     alloc_buffer,
     alloc_fragment,

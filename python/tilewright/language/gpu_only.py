@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _COPY = "use T.copy, which is complete when it returns"
 _GEMM = "use T.gemm, which is complete when it returns"
-_BARRIER = "use T.sync_threads and T.copy, and let T.Pipelined overlap them"
 _LAYOUT = "T.gemm and T.copy choose their instructions and layouts themselves"
 
 #: What a group of names is, what to use instead, and the names.
@@ -26,18 +25,16 @@ _GROUPS = (
     (
         "TMA, the GPU's copy engine",
         _COPY,
-        """tma_copy tma_gather4 tma_scatter4 tma_gather4_bytes create_tma_descriptor tma_load
-        tma_load_2sm tma_store_arrive tma_store_wait fence_proxy_async""",
+        """tma_gather4 tma_scatter4 tma_gather4_bytes create_tma_descriptor tma_load
+        tma_load_2sm""",
     ),
     (
-        "memory barriers (mbarrier)",
-        _BARRIER,
-        """alloc_barrier alloc_cluster_barrier mbarrier_wait_parity mbarrier_arrive
-        mbarrier_expect_tx mbarrier_arrive_expect_tx barrier_wait barrier_arrive
-        cp_async_barrier_noinc ptx_arrive_cluster_barrier ptx_fence_barrier_init""",
+        "memory barriers of several blocks",
+        "use T.alloc_barrier, or T.sync_grid",
+        "alloc_cluster_barrier ptx_arrive_cluster_barrier",
     ),
     (
-        "schedules of warp specialisation, which need memory barriers",
+        "schedules of warp specialisation",
         "write one code for all threads, with T.Pipelined",
         "annotate_ws_schedule WSSchedule WSRole WSPipeline WSScope WSOpRef WSSync ws_op",
     ),
@@ -49,10 +46,8 @@ _GROUPS = (
     (
         "wgmma, the matrix instructions of Hopper",
         _GEMM,
-        """wgmma_gemm wgmma_mma wait_wgmma warpgroup_arrive warpgroup_commit_batch
-        warpgroup_wait warpgroup_fence_operand ptx_wgmma_ss ptx_wgmma_rs alloc_descriptor
-        alloc_wgmma_desc initialize_wgmma_descriptor increase_descriptor_offset
-        WGMMATensorCoreIntrinEmitter""",
+        """wgmma_mma ptx_wgmma_ss ptx_wgmma_rs alloc_descriptor alloc_wgmma_desc
+        initialize_wgmma_descriptor increase_descriptor_offset WGMMATensorCoreIntrinEmitter""",
     ),
     (
         "tcgen05, the matrix instructions and tensor memory of Blackwell",
@@ -98,6 +93,27 @@ _GROUPS = (
     ("asynchronous copies of a given width", "index the buffer, or use T.copy", "ptx_cp_async"),
     ("CUDA source code", "write the kernel in the language", "CUDASourceCodeKernel"),
     ("TVM's modules with parameters", "pass the tensor as an argument", "lookup_param"),
+)
+#: What the CPU has, too (language/mbarriers.py), and an NPU doesn't.
+_GROUPS_OF_NPUS = (
+    (
+        "TMA, the GPU's copy engine",
+        _COPY,
+        "tma_copy tma_store_arrive tma_store_wait fence_proxy_async",
+    ),
+    (
+        "memory barriers (mbarrier)",
+        "use T.sync_threads and T.copy, and let T.Pipelined overlap them",
+        """alloc_barrier mbarrier_wait_parity mbarrier_arrive mbarrier_expect_tx
+        mbarrier_arrive_expect_tx barrier_wait barrier_arrive cp_async_barrier_noinc
+        ptx_fence_barrier_init""",
+    ),
+    (
+        "wgmma, the matrix instructions of Hopper",
+        _GEMM,
+        """wgmma_gemm wait_wgmma warpgroup_arrive warpgroup_commit_batch warpgroup_wait
+        warpgroup_fence_operand""",
+    ),
 )
 
 
@@ -159,6 +175,13 @@ def refuse_source_of_gpus(text: object) -> None:
         )
 
 
-GPU_ONLY = {
-    name: GpuOnly(name, what, instead) for what, instead, names in _GROUPS for name in names.split()
-}
+def _stand_ins(groups: tuple[tuple[str, str, str], ...]) -> dict[str, GpuOnly]:
+    return {
+        name: GpuOnly(name, what, instead)
+        for what, instead, names in groups
+        for name in names.split()
+    }
+
+
+GPU_ONLY = _stand_ins(_GROUPS)
+NOT_ON_NPUS = _stand_ins(_GROUPS_OF_NPUS)
