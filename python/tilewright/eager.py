@@ -354,21 +354,30 @@ class EagerCall:
                     f"{self.function.__name__}: argument {name!r} has {_dims(len(shape))} but "
                     f"{_dims(len(declared))} were declared"
                 )
+            per_byte = _elements_per_byte(annotation, value)
+            if shape:
+                shape = (*shape[:-1], shape[-1] * per_byte)
             for dim, size in zip(declared, shape, strict=True):
                 if isinstance(dim, _Constant):
                     _bind(found, dim.name, int(size), name, self.function.__name__)
             if annotation.strides is not None:
-                self._match_strides(name, annotation.strides, found, lanes)
+                self._match_strides(name, annotation.strides, found, lanes, per_byte)
         elif isinstance(annotation, PointerAnnotation):
             self.declared[name] = annotation
         elif is_dtype(annotation) and not isinstance(annotation, type):
             self.declared[name] = to_dtype(annotation)
 
     def _match_strides(
-        self, name: str, strides: tuple[Any, ...], found: dict[str, int], lanes: int
+        self,
+        name: str,
+        strides: tuple[Any, ...],
+        found: dict[str, int],
+        lanes: int,
+        per_byte: int,
     ) -> None:
         value = self.values[name]
-        actual = _strides_of(value)
+        actual = list(_strides_of(value))
+        actual[:-1] = [step * per_byte for step in actual[:-1]]
         for dim, size in zip(strides, actual, strict=lanes == 1):  # that of the lanes is 1
             if isinstance(dim, _Constant):
                 _bind(found, dim.name, int(size) // lanes, name, self.function.__name__)
@@ -510,6 +519,15 @@ def _strides_of(tensor: Any) -> Sequence[int]:
     if tensor.strides is not None:
         return tensor.strides
     return [prod(tensor.shape[number + 1 :]) for number in range(len(tensor.shape))]
+
+
+def _elements_per_byte(annotation: TensorAnnotation, value: Any) -> int:
+    """Of a dtype of 4 bits, a byte holds two, neighbours in the last dim, where the tensor is one
+    of bytes or pairs (and not of NumPy's own numbers of 4 bits); else 1."""
+    if isinstance(value, TensorAnnotation) or not is_dtype(annotation.dtype):
+        return 1
+    is_of_bytes = str(getattr(value, "dtype", "")).endswith(("int8", "_x2"))
+    return max(8 // to_dtype(annotation.dtype).bits, 1) if is_of_bytes else 1
 
 
 def _is_open(parameter: inspect.Parameter) -> bool:

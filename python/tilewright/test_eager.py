@@ -577,3 +577,27 @@ def test_annotations_that_follow_from_arguments(target):
     for given in (np.arange(4, dtype="float32"), np.arange(4, dtype="int32"), np.arange(6.0)):
         one_more(a, given)
         assert a.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_extents_of_packed_tensors_count_their_elements(dtype):
+    """Two to a byte: of 3 rows of 8 bytes, K is 16, and the rows are 32 elements apart."""
+
+    @tilewright.jit
+    def widened(A):
+        M, K, S = T.const("M, K, S")
+        A: T.StridedTensor[[M, K], [S, 1], T.int4]
+        B = T.empty((M, K + 1), T.int32)
+        with T.Kernel(1):
+            for i, j in T.Parallel(M, K):
+                B[i, j] = A[i, j]
+            for i in T.Parallel(M):
+                B[i, K] = S
+        return B
+
+    held = np.arange(48, dtype=dtype).reshape(6, 8)[::2]
+    low, high = held & 15, held >> 4
+    elements = np.stack([low, high], -1).reshape(3, 16).astype(np.int32)
+    signed = np.where(elements > 7, elements - 16, elements)
+    expected = np.concatenate([signed, np.full((3, 1), 32)], 1)
+    np.testing.assert_array_equal(widened(held), expected)

@@ -63,6 +63,10 @@ WRONG = {
             "shap": "did you mean 'shape'?",
         }.items()
     },
+    "T.dp4a(A[0], A[0], A[1])  #!": (
+        "T.dp4a adds products of int8 to an int32, but its elements are of float32, float32, "
+        "float32"
+    ),
     "T.assume(8 == 3)  #!": "the condition of T.assume never holds",
     "for i in T.serial(0, 8, 0.5):  #!\n    A[i] = 1": (
         "expected an integer but got 0.5 of type float"

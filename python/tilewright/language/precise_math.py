@@ -260,6 +260,13 @@ def dp4a(A: Any, B: Any, C: Any) -> None:
     )
     if not all(isinstance(v, Element) for v in (A, B, C)):
         raise LanguageError("T.dp4a takes three elements, as in T.dp4a(A[0], B[0], C[0])")
+    dtypes = tuple(str(v.buffer.dtype) for v in (A, B, C))
+    if dtypes != ("int8", "int8", "int32"):
+        raise LanguageError(
+            "T.dp4a adds products of int8 to an int32, but its elements are of "
+            f"{', '.join(dtypes)}",
+            python=TypeError,
+        )
     total = tracer.expression(C)
     for step in range(4):
         left, right = (Element(v.buffer, (*v.indices[:-1], v.indices[-1] + step)) for v in (A, B))
