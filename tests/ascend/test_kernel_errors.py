@@ -51,6 +51,24 @@ def test_overflow(configs: dict[Any, Any]) -> None:
     assert line in (1, 2)
     assert "the buffers in UB need 262144 bytes, but it has 196352" in text
     assert "x takes 131072 bytes" in text and "y takes 131072 bytes" in text
+    assert "they fit with half of the rows or columns in each tile; threads=2 in T.Kernel" in text
+
+
+@pytest.mark.parametrize(("threads", "rows"), [(2, 128), (1, 64)])
+def test_what_an_overflow_advises_helps(threads: int, rows: int) -> None:
+    """As above, with what the error says."""
+
+    @T.prim_func
+    def main(A: T.Tensor((256, 256), "float"), C: T.Tensor((256, 256), "float")):
+        with T.Kernel(1, is_npu=True, threads=threads) as _:
+            x = T.alloc_ub((rows, 256), "float")
+            y = T.alloc_ub((rows, 256), "float")
+            T.copy(A[0, 0], x)
+            T.copy(A[128, 0], y)
+            T.tile.add(x, x, y)
+            T.copy(x, C[0, 0])
+
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
 
 
 @pytest.mark.filterwarnings("error")

@@ -172,10 +172,46 @@ struct PlanMemory : KernelPass<PlanMemory> {
         note << " from the address " << *all[index].pinned << " on";
     }
     // Told where it helps.
-    const int64_t capacity = capacityOf(chip, space);
-    if (!mayShare && pack(buffers, alignmentOf(space), capacity, true).end <= capacity)
-      error.attachNote(allocs[live.front()]->getLoc())
+    mlir::Location place = allocs[live.front()]->getLoc();
+    if (!mayShare && endOfShares(space, buffers, 1, true) <= capacityOf(chip, space))
+      error.attachNote(place)
           << "with TL_ASCEND_MEMORY_PLANNING, buffers that are never needed at once share bytes";
+    else
+      adviseSmaller(space, buffers, error.attachNote(place));
+  }
+
+  /// Behind the last byte, if each buffer took one of so many equal parts.
+  int64_t endOfShares(MemorySpace space, std::vector<Buffer> buffers, int64_t parts,
+                      bool sharing) const {
+    for (Buffer& buffer : buffers)
+      buffer.bytes = int64_t(llvm::divideCeil(uint64_t(buffer.bytes), uint64_t(parts)));
+    return pack(buffers, alignmentOf(space), capacityOf(chip, space), sharing).end;
+  }
+
+  /// By how much tiles must shrink, and what else makes them smaller.
+  void adviseSmaller(MemorySpace space, const std::vector<Buffer>& buffers,
+                     mlir::Diagnostic& note) {
+    const std::pair<int64_t, const char*> sizes[] = {
+        {2, "half"}, {4, "a quarter"}, {8, "an eighth"}, {16, "a sixteenth"}};
+    for (const auto& [parts, words] : sizes) {
+      if (endOfShares(space, buffers, parts, mayShare) > capacityOf(chip, space))
+        continue;
+      note << "they fit with " << words << " of the rows or columns in each tile";
+      if (space == MemorySpace::UB && mayShareOutRows())
+        note << "; threads=2 in T.Kernel gives each of the two vector cores half of the rows";
+      return;
+    }
+    note << "make the tiles smaller: fewer rows or columns at a time";
+  }
+
+  /// Whether a kernel for an NPU leaves all of its vector work to one core.
+  bool mayShareOutRows() {
+    bool isOfOne = false;
+    getOperation().walk([&](tile::LaunchOp launch) {
+      isOfOne |= launch.getNpu() && launch.getThreadCount() == 1 && !launch->hasAttr(kOfGpuAttr);
+    });
+    getOperation().walk([&](VectorIdOp) { isOfOne = false; });
+    return isOfOne;
   }
 
   chips::AscendChip chip;

@@ -25,8 +25,9 @@ func.func @too_much(%n: index) {
 // One alone is too large: sharing wouldn't help.
 func.func @one_too_large(%n: index) {
   tile.launch (%cid) in (%n) npu {
-    // expected-error@+2 {{the buffers in L0C need 262144 bytes, but it has 131072}}
-    // expected-note@+1 {{c takes 262144 bytes}}
+    // expected-error@+3 {{the buffers in L0C need 262144 bytes, but it has 131072}}
+    // expected-note@+2 {{c takes 262144 bytes}}
+    // expected-note@+1 {{they fit with half of the rows or columns in each tile}}
     %c = tile.alloc "c" : !tile.buffer<256x256xf32, L0C>
   }
   return
@@ -44,11 +45,24 @@ func.func @too_far(%n: index) {
 // -----
 func.func @beside_an_address(%n: index) {
   tile.launch (%cid) in (%n) npu {
-    // expected-error@+2 {{the buffers in L0C need 163840 bytes, but it has 131072}}
-    // expected-note@+1 {{c takes 65536 bytes from the address 32768 on}}
+    // expected-error@+3 {{the buffers in L0C need 163840 bytes, but it has 131072}}
+    // expected-note@+2 {{c takes 65536 bytes from the address 32768 on}}
+    // expected-note@+1 {{they fit with half of the rows or columns in each tile}}
     %c = tile.alloc "c" at 32768 : !tile.buffer<128x128xf32, L0C>
     // expected-note@+1 {{d takes 65536 bytes}}
     %d = tile.alloc "d" : !tile.buffer<128x128xf32, L0C>
+  }
+  return
+}
+
+// -----
+// No parts that one would make of it fit.
+func.func @much_too_large(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+3 {{the buffers in UB need 8388608 bytes, but it has 196352 (of its 196608 the system keeps the last 256)}}
+    // expected-note@+2 {{x takes 8388608 bytes}}
+    // expected-note@+1 {{make the tiles smaller: fewer rows or columns at a time}}
+    %x = tile.alloc "x" : !tile.buffer<1024x2048xf32, UB>
   }
   return
 }
