@@ -332,7 +332,7 @@ def test_misalignment() -> None:
 
 
 def test_rows_of_bytes_that_are_transposed() -> None:
-    """b of a gemm, 100 rows of int8, goes in squares of 32."""
+    """b of a gemm, 100 rows of int8 at an address of its own, goes in squares of 32."""
 
     @T.prim_func
     def main(
@@ -340,13 +340,14 @@ def test_rows_of_bytes_that_are_transposed() -> None:
         B: T.Tensor((100, 32), "int8"),
         C: T.Tensor((16, 32), "int32"),
     ):
-        with T.Kernel(1):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
             a = T.alloc_shared((16, 100), "int8")
             b = T.alloc_shared((100, 32), "int8")
             c = T.alloc_fragment((16, 32), "int32")
+            T.annotate_address({b: 32768})
             T.copy(A, a)
             T.copy(B, b)
-            T.gemm(a, b, c, clear_accum=True)
+            T.gemm_v0(a, b, c, init=True)
             T.copy(c, C)
 
     ((text, line),) = errors_of(main, AUTOMATIC)
@@ -354,7 +355,7 @@ def test_rows_of_bytes_that_are_transposed() -> None:
         "b of a gemm is a tile of 100 rows of int8, which is transposed on its way in squares of "
         "32; give it 128 rows"
     )
-    assert line == 10
+    assert line == 11
 
 
 def test_a_copy_that_no_instruction_converts() -> None:

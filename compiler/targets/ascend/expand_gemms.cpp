@@ -462,6 +462,10 @@ public:
     EventNumbers events(getOperation());
     SmallVector<tile::GemmOp> gemms;
     getOperation().walk([&](tile::GemmOp gemm) { gemms.push_back(gemm); });
+    for (tile::GemmOp gemm : gemms) {
+      growToSquares(gemm.getARegion(), MemorySpace::L0A, gemm.getTransposeA());
+      growToSquares(gemm.getBRegion(), MemorySpace::L0B, !gemm.getTransposeB());
+    }
     GemmRooms rooms{gemmRoom(getOperation(), MemorySpace::L0A),
                     gemmRoom(getOperation(), MemorySpace::L0B)};
     // Where that is too little, own buffers may still share bytes with gemms that they don't outlast.

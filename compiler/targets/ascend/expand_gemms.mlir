@@ -82,7 +82,7 @@ func.func @f(%n: index) {
 func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %a = tile.alloc "a" : !tile.buffer<32x48xsi8, L1>
-    %b = tile.alloc "b" : !tile.buffer<48x32xsi8, L1>
+    %b = tile.alloc "b" at 32768 : !tile.buffer<48x32xsi8, L1>
     %c = tile.alloc "c" : !tile.buffer<32x32xsi32, L0C>
     // expected-error@+1 {{unsupported on ascend: b of a gemm is a tile of 48 rows of int8, which is transposed on its way in squares of 32; give it 64 rows}}
     tile.gemm %a : !tile.buffer<32x48xsi8, L1>, %b : !tile.buffer<48x32xsi8, L1> into %c : !tile.buffer<32x32xsi32, L0C>

@@ -311,6 +311,21 @@ int64_t loadedRows(BufferType type, MemorySpace to, bool isTransposedOnTheWay) {
                                                                : std::max(columns, kFractalSide);
 }
 
+void growToSquares(const tile::BufferRegion& region, MemorySpace to, bool isTransposedOnTheWay) {
+  const BufferType type = region.type();
+  const int64_t rows = loadedRows(type, to, isTransposedOnTheWay);
+  auto alloc = region.buffer.getDefiningOp<tile::AllocOp>();
+  if (npu::fractalRows(type) % rows == 0 || !alloc || alloc.getAddress() ||
+      !llvm::all_of(alloc->getUsers(), [](Operation* user) {
+        return isa<tile::CopyOp, tile::FillOp, tile::GemmOp>(user);
+      }))
+    return;
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t& height = shape[shape.size() - 2];
+  height = int64_t(llvm::alignTo(uint64_t(height), uint64_t(rows)));
+  alloc.getResult().setType(BufferType::get(shape, type.getElementType(), type.getSpace()));
+}
+
 LogicalResult requireLoadable(ImplicitLocOpBuilder& builder, Operation* op, StringRef role,
                               const tile::BufferRegion& region, MemorySpace to,
                               bool isTransposedOnTheWay) {

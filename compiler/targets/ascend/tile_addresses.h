@@ -80,6 +80,11 @@ llvm::LogicalResult requireFractalStart(mlir::ImplicitLocOpBuilder& builder, mli
 /// which ends at any row and begins at any of 4-byte elements: L0B has them as fractals of 8 x 16.
 int64_t loadedRows(tile::BufferType type, tile::MemorySpace to, bool isTransposedOnTheWay);
 
+/// Gives a tile in L1 as many rows as loads of it take at once, if nothing but copies, fills and gemms, all of which say
+/// which part they mean, knows how many there are, and no address: what is behind k, a gemm leaves out.
+void growToSquares(const tile::BufferRegion& region, tile::MemorySpace to,
+                   bool isTransposedOnTheWay);
+
 /// Refuses, at `op`, a part of a tile in L1 that no load to `to`, L0A or L0B, can read, as it is or transposed.
 llvm::LogicalResult requireLoadable(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* op,
                                     llvm::StringRef role, const tile::BufferRegion& region,
