@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gemms of float32 and float16 with fast math. Where the CPU has AMX, products of bfloat16 pieces
-make each (multiply_by_pieces.cpp); elsewhere vectors do. What is asked here holds for both."""
+"""Gemms of floats of 8 bits, and with fast math of float32 and float16. Where the CPU has AMX,
+products of bfloat16 pieces make each (multiply_by_pieces.cpp); elsewhere vectors do. What is asked
+here holds for both."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -94,6 +96,40 @@ def test_all_float16_numbers_count():
         b = np.eye(128, dtype=np.float16) * np.float16(factor)
         kernel = product(512, 128, 128, 128, 128, 128, dtype="float16")
         assert np.array_equal(kernel(numbers, b), numbers.astype(np.float32) * factor)
+
+
+@pytest.mark.parametrize("other", ["float8_e5m2", "float8_e4m3fn"])
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"])
+def test_all_floats_of_8_bits_count(dtype, other):
+    """Each times 1 and -2; with what isn't finite, too, which makes NaN of its row's zeros."""
+    numbers = np.arange(64 * 64).astype(np.uint8).reshape(64, 64).view(getattr(ml_dtypes, dtype))
+
+    @tilewright.jit(out_idx=[2])
+    def both():
+        @T.prim_func
+        def kernel(
+            A: T.Tensor((64, 64), dtype),
+            B: T.Tensor((64, 64), other),
+            C: T.Tensor((64, 64), "float32"),
+        ):
+            with T.Kernel(1, threads=128) as _:
+                a = T.alloc_shared((64, 64), dtype)
+                b = T.alloc_shared((64, 64), other)
+                c = T.alloc_fragment((64, 64), "float32")
+                T.copy(A, a)
+                T.copy(B, b)
+                T.gemm(a, b, c, clear_accum=True)
+                T.copy(c, C)
+
+        return kernel
+
+    b = (np.eye(64) - 2 * np.eye(64, k=1)).astype(getattr(ml_dtypes, other))
+    kernel = both()
+    wide = numbers.astype(np.float64)
+    for a in (numbers, np.where(np.isfinite(wide), numbers, numbers[0, 0])):
+        with np.errstate(invalid="ignore"):
+            exact = np.einsum("ik,kj->ij", a.astype(np.float64), b.astype(np.float64))
+        np.testing.assert_array_equal(kernel(a, b), exact)
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["cleared", "clears"])

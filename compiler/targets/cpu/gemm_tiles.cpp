@@ -26,6 +26,8 @@ ArrayRef<std::pair<int64_t, int64_t>> piecesThatMeet(int64_t pieces) {
   static constexpr std::pair<int64_t, int64_t> ofTwo[] = {{1, 1}, {1, 0}, {0, 0}, {0, 1}},
                                                ofThree[] = {{2, 0}, {1, 0}, {1, 1},
                                                             {0, 1}, {0, 2}, {0, 0}};
+  if (pieces == 1)
+    return ArrayRef(ofTwo).slice(2, 1);
   return pieces == 2 ? ArrayRef(ofTwo) : ArrayRef(ofThree);
 }
 
@@ -61,10 +63,11 @@ public:
   void lower() {
     start();
     takeStage();
-    if (auto count = op->getAttrOfType<IntegerAttr>(kPiecesAttr))
-      pieces = count.getInt();
+    auto count = op->getAttrOfType<IntegerAttr>(kPiecesAttr);
+    inPieces = count != nullptr;
+    pieces = inPieces ? count.getInt() : 1;
     groups = products / group;
-    depth = pieces > 1 ? kTileColumns : tileDepth(groups);
+    depth = inPieces ? kTileColumns : tileDepth(groups);
     panelColumns = tilePanelColumns(columns);
     bytesOfRow = a.rowStride * kGroupBytes / group;
     op->getParentOfType<tile::LaunchOp>()->setAttr(kTilesAttr, builder.getUnitAttr());
@@ -122,7 +125,7 @@ private:
 
   /// Tiles of a from `row` on, where they lie.
   TilesOfA inPlace(Value row) {
-    if (pieces > 1) // one tile after the other
+    if (inPieces) // one tile after the other
       return {bytePointer(a.pointer, math.mul(row, math.constant(bytesOfRow))), kLineBytes,
               kTileRows * bytesOfRow, kTileRows * kLineBytes};
     return {bytePointer(a.pointer, math.mul(row, math.constant(bytesOfRow))), bytesOfRow,
@@ -327,7 +330,7 @@ private:
 
   /// The products of one step along k.
   void multiply(Value hereA, const TilesOfA& tiles, Value hereB, TileBlock block) {
-    if (pieces > 1)
+    if (inPieces)
       return multiplyPieces(hereA, tiles, hereB, block);
     Value strideA = wide(tiles.rowBytes), strideB = wide(kGroupBytes * panelColumns);
     auto loadA = [&](int64_t row) {
@@ -487,8 +490,9 @@ private:
 
   /// Of a and b: groups of elements in 32 bits, in all and in a tile.
   int64_t groups = 0, depth = 0;
-  /// Tiles of a step along k, each of which meets some of the other operand's.
+  /// Tiles of a step along k, each of which meets some of the other operand's, where they are pieces of numbers.
   int64_t pieces = 1;
+  bool inPieces = false;
   int64_t panelColumns = 0, bytesOfRow = 0;
   /// Of a and c.
   int64_t tileRows = kTileRows;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Multiplies float32 and float16 on AMX, which knows only bfloat16: each number as the sum of three or two, exactly.
+/// Multiplies float32, float16 and floats of 8 bits on AMX, which knows only bfloat16: each number as the sum of three, of two, or
+/// as one, exactly.
 ///
 ///   tile.gemm %a : <64x128xf32, shared>, %b : <128x64xf32, shared> into %C : <64x64xf32, fragment>
 /// becomes, with fast math,
@@ -21,6 +22,8 @@
 /// sum of their last pieces, which is NaN then; such a gemm is multiplied by vectors, in six times the time:
 ///
 ///   scf.if %odd { a nest that adds %a's elements times rows of %b to %C } else { tile.gemm %x, %y into %C {..., cpu.pieces = 2} }
+///
+/// A float of 8 bits is one piece, as is a bfloat16 beside it: nothing is cut, and no fast math needed.
 ///
 /// The pieces of a lie as tiles, one after the other: of 16 rows all steps of k, in each three tiles of 16 rows of 32 elements.
 /// Those of b lie in panels, as PackGemmOperands makes them of bfloat16; in each step of 32 rows three times 16 pairs of rows. What a loop around
@@ -59,18 +62,17 @@ class PieceGemm {
 public:
   PieceGemm(tile::GemmOp op) : op(op), builder(op.getLoc(), op) {}
 
-  /// Whether tiles multiply pieces faster than vectors multiply the numbers.
-  bool isWorthIt() {
+  /// Whether tiles multiply pieces faster than vectors multiply the numbers, and may.
+  bool isWorthIt(bool fast) {
     const BufferRegion a = op.getARegion(), b = op.getBRegion(), c = op.getCRegion();
-    Type element = a.type().getElementType();
     for (const BufferRegion* region : {&a, &b, &c})
       if (region->type().isGlobal() || region->type().getLayout() ||
           !isa_and_nonnull<tile::AllocOp>(region->buffer.getDefiningOp()))
         return false;
-    if (!(element.isF32() || element.isF16()) || b.type().getElementType() != element ||
-        !c.type().getElementType().isF32() || op->hasAttr(kPackedAttr) || op.getTransposeA())
+    pieces = piecesOfBoth(a.type().getElementType(), b.type().getElementType());
+    if (!pieces || (pieces > 1 && !fast) || !c.type().getElementType().isF32() ||
+        op->hasAttr(kPackedAttr) || op.getTransposeA())
       return false;
-    pieces = element.isF32() ? 3 : 2;
     rows = matrixShape(c)[0], columns = matrixShape(c)[1], depth = matrixShape(a)[1];
     if (rows % kTileRows || columns % (2 * kTileColumns) || depth % kDeep)
       return false;
@@ -105,6 +107,19 @@ public:
   }
 
 private:
+  /// Whether bfloat16 has all numbers of a type, none of them subnormal.
+  static bool isInBfloat16(Type element) {
+    return element.isBF16() || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8 &&
+                                !isa<Float8E8M0FNUType>(element));
+  }
+
+  /// Into how many pieces a number of each is cut; 0: into none.
+  static int64_t piecesOfBoth(Type a, Type b) {
+    if (a == b && (a.isF32() || a.isF16()))
+      return a.isF32() ? 3 : 2;
+    return isInBfloat16(a) && isInBfloat16(b) && !(a.isBF16() && b.isBF16()) ? 1 : 0;
+  }
+
   /// Where an operand may be cut: before the outermost loop that leaves it as it is, or right before the gemm.
   Operation* placeOf(const BufferRegion& region) {
     Operation* place = op;
@@ -342,7 +357,7 @@ public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MultiplyByPieces)
   static constexpr llvm::StringLiteral kArgument = "cpu-multiply-by-pieces";
   static constexpr llvm::StringLiteral kDescription =
-      "with fast math, multiply float32 and float16 by bfloat16 pieces of each number on AMX";
+      "on AMX multiply floats of 8 bits, and with fast math of 16 and 32, by bfloat16 pieces";
   MultiplyByPieces(const Machine& machine, bool fast) : MachinePass(machine), fast(fast) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
@@ -351,12 +366,12 @@ public:
   }
 
   void runOnOperation() override {
-    if (!fast || !machine.hasBf16Tiles)
+    if (!machine.hasBf16Tiles)
       return;
     SmallVector<tile::GemmOp> ops;
     getOperation().walk([&](tile::GemmOp op) { ops.push_back(op); });
     for (tile::GemmOp op : ops)
-      if (PieceGemm gemm(op); gemm.isWorthIt())
+      if (PieceGemm gemm(op); gemm.isWorthIt(fast))
         gemm.replace();
   }
 

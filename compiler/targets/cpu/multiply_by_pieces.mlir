@@ -125,7 +125,31 @@ func.func @halves() attributes {tile.kernel} {
 
 // -----
 
-// Too few rows and columns for what cutting costs, depths that don't make whole tiles, [K, M], other types: as before.
+// A float of 8 bits is one piece, and so is the bfloat16 beside it.
+// CHECK-LABEL: func.func @bytes
+// CHECK: arith.extf {{.*}} : vector<16xf8E4M3FN> to vector<16xf32>
+// CHECK-NOT: arith.subf
+// CHECK: arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
+// CHECK-NOT: scf.if
+// CHECK: tile.gemm {{.*}}<32x64xbf16, shared>, {{.*}}<64x32xbf16, shared>{{.*}} {cpu.packed = 2 : i64, cpu.pieces = 1 : i64, cpu.tiles}
+// LOWERED-LABEL: func.func @bytes
+// LOWERED-COUNT-4: x86.tileloadd64
+// LOWERED-COUNT-4: x86.tdpbf16ps
+// LOWERED-COUNT-4: x86.tilestored64
+func.func @bytes() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %a = tile.alloc "a" : !tile.buffer<32x64xf8E4M3FN, shared>
+    %h = tile.alloc "h" : !tile.buffer<64x32xbf16, shared>
+    %s = tile.alloc "s" : !tile.buffer<32x32xf32, fragment>
+    tile.gemm %a : !tile.buffer<32x64xf8E4M3FN, shared>, %h : !tile.buffer<64x32xbf16, shared> into %s : !tile.buffer<32x32xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+// Too few rows and columns for what cutting costs, depths that don't make whole tiles, [K, M], exponents alone: as before.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: cpu.pieces
 func.func @others(%x: f32 {tile.name = "x", tile.dtype = f32}) attributes {tile.kernel} {
@@ -135,13 +159,13 @@ func.func @others(%x: f32 {tile.name = "x", tile.dtype = f32}) attributes {tile.
     %d = tile.alloc "d" : !tile.buffer<128x48xf32, shared>
     %e = tile.alloc "e" : !tile.buffer<48x128xf32, shared>
     %f = tile.alloc "f" : !tile.buffer<128x128xf32, shared>
-    %h = tile.alloc "h" : !tile.buffer<128x128xf8E4M3FN, shared>
+    %h = tile.alloc "h" : !tile.buffer<128x128xf8E8M0FNU, shared>
     %s = tile.alloc "s" : !tile.buffer<32x32xf32, fragment>
     %t = tile.alloc "t" : !tile.buffer<128x128xf32, fragment>
     tile.gemm %a : !tile.buffer<32x32xf32, shared>, %a : !tile.buffer<32x32xf32, shared> into %s : !tile.buffer<32x32xf32, fragment>
     tile.gemm %d : !tile.buffer<128x48xf32, shared>, %e : !tile.buffer<48x128xf32, shared> into %t : !tile.buffer<128x128xf32, fragment>
     tile.gemm %f : !tile.buffer<128x128xf32, shared>, %f : !tile.buffer<128x128xf32, shared> into %t : !tile.buffer<128x128xf32, fragment> {transpose_a}
-    tile.gemm %h : !tile.buffer<128x128xf8E4M3FN, shared>, %h : !tile.buffer<128x128xf8E4M3FN, shared> into %t : !tile.buffer<128x128xf32, fragment>
+    tile.gemm %h : !tile.buffer<128x128xf8E8M0FNU, shared>, %h : !tile.buffer<128x128xf8E8M0FNU, shared> into %t : !tile.buffer<128x128xf32, fragment>
   }
   return
 }
