@@ -20,6 +20,7 @@
 #include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/vector_pairs.h"
 #include "compiler/targets/ascend/vector_steps.h"
@@ -130,7 +131,15 @@ struct CheckHazards : KernelPass<CheckHazards> {
   void runOnOperation() override {
     if (getOperation().getOps<tile::LaunchOp>().empty())
       return; // not a kernel
-    std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
+    checked = getOperation();
+    OwningOpRef<func::FuncOp> structured;
+    std::unique_ptr<ModelOfKernel> model = buildProgram(checked);
+    if (model->exit && !model->unknownEvent) {
+      structured = checked.clone();
+      checked = *structured;
+      structureExits(checked);
+      model = buildProgram(checked);
+    }
     if (model->unknownEvent)
       model->unknownEvent->emitRemark()
           << withoutNumber(model->unknownEvent)
@@ -148,12 +157,12 @@ struct CheckHazards : KernelPass<CheckHazards> {
     OwnCrossFlags own = OwnCrossFlags::LeftOut;
     if (model->hasOwnCrossFlags && checkBetweenCores()) {
       own = OwnCrossFlags::WithoutGlobal;
-      model = buildProgram(getOperation(), own);
+      model = buildProgram(checked, own);
     }
     separateFlags(model->program);
     model::Verdict verdict = checkIterations(model->program, model::Conflicts(model->program));
     if (verdict.areMixed) { // an id is one flag, then
-      model = buildProgram(getOperation(), own);
+      model = buildProgram(checked, own);
       verdict = checkIterations(model->program, model::Conflicts(model->program));
     }
     findings.clear();
@@ -167,6 +176,9 @@ struct CheckHazards : KernelPass<CheckHazards> {
     });
     if (!hazards.empty())
       warnOfMissing(hazards, model::Conflicts(model->program), own);
+    // Ways out of a loop are more than are followed apart for sure.
+    if (structured)
+      llvm::append_range(verdict.unproven, std::exchange(verdict.faults, {}));
     report(verdict.faults, *model);
     for (const model::Fault& fault : verdict.unproven)
       placeOf(fault)->emitWarning()
@@ -220,7 +232,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
   /// be told.
   bool checkBetweenCores() {
     constexpr size_t most = 1500; // of statements and flags that are written out
-    const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation(), OwnCrossFlags::Shown);
+    const std::unique_ptr<ModelOfKernel> model = buildProgram(checked, OwnCrossFlags::Shown);
     if (model->unknownCrossFlag) {
       model->unknownCrossFlag->emitRemark()
           << withoutNumber(model->unknownCrossFlag)
@@ -255,7 +267,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
   /// third: told is what each flag or barrier that the compiler would put in is there for.
   void warnOfMissing(ArrayRef<Hazard> hazards, const model::Conflicts& ofHazards,
                      OwnCrossFlags own) {
-    const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation(), own);
+    const std::unique_ptr<ModelOfKernel> model = buildProgram(checked, own);
     const model::Conflicts conflicts(model->program);
     model::InsertOptions options;
     options.betweenAgents = !model->hasOwnCrossFlags;
@@ -339,6 +351,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   WithinCores withinCores = WithinCores::All;
   bool betweenCores = true, split = true, hasOwnCrossFlags = false;
+  /// The kernel, or a copy of it in which what leaves loops early are branches.
+  func::FuncOp checked;
   /// What touches the same bytes on chip although the kernel's own flags between cores are followed; nothing where they
   /// aren't.
   std::optional<std::set<std::pair<Operation*, Operation*>>> openOnChip;

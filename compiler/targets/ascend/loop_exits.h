@@ -2,6 +2,7 @@
 /// Where loops are left early.
 #pragma once
 
+#include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Operation.h>
 
 namespace tilewright::ascend {
@@ -10,5 +11,8 @@ bool isLoop(mlir::Operation* op);
 
 /// Whether `op` is an exit of a loop around it (`break`, `continue`), or holds one.
 bool hasExit(mlir::Operation* op);
+
+/// Makes branches of all exits of a kernel, as the pass StructureExits does.
+void structureExits(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::ascend

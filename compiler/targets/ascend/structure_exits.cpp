@@ -183,24 +183,27 @@ struct StructureExits : KernelPass<StructureExits> {
     const auto isCrossing = [](tile::CopyOp copy) {
       return crossesCores(copy) ? WalkResult::interrupt() : WalkResult::advance();
     };
-    if (!always && !getOperation().walk(isCrossing).wasInterrupted())
-      return;
-    SmallVector<Operation*> loops; // inner ones first
-    getOperation().walk([&](Operation* op) {
-      if (isa<tile::ForOp, tile::WhileOp>(op))
-        loops.push_back(op);
-    });
-    for (Operation* loop : loops) {
-      Block& body = loop->getRegions().back().front();
-      if (llvm::any_of(body, [](Operation& op) { return hasExit(&op); }))
-        LoopRewriter(loop).run(body);
-    }
+    if (always || getOperation().walk(isCrossing).wasInterrupted())
+      structureExits(getOperation());
   }
 
   bool always = true;
 };
 
 } // namespace
+
+void structureExits(func::FuncOp kernel) {
+  SmallVector<Operation*> loops; // inner ones first
+  kernel.walk([&](Operation* op) {
+    if (isa<tile::ForOp, tile::WhileOp>(op))
+      loops.push_back(op);
+  });
+  for (Operation* loop : loops) {
+    Block& body = loop->getRegions().back().front();
+    if (llvm::any_of(body, [](Operation& op) { return hasExit(&op); }))
+      LoopRewriter(loop).run(body);
+  }
+}
 
 std::unique_ptr<Pass> createStructureExits(bool always) {
   return std::make_unique<StructureExits>(always);
