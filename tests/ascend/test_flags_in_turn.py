@@ -476,9 +476,11 @@ def from_core_to_core(of_cube: Number, of_vectors: Callable[[Any, Any], Any]) ->
                 T.copy(A, a)
                 for i in T.serial(TURNS):
                     T.gemm_v0(a, a, product, init=True)
+                    if i > 0:
+                        T.wait_cross_flag(5)
                     T.copy(product, W[first if of_cube is None else of_cube(i), :, :])
                     T.set_cross_flag("FIX", first if of_cube is None else of_cube(i))
-                    T.wait_cross_flag(5)
+                T.wait_cross_flag(5)
             with T.Scope("V"):
                 for i in T.serial(TURNS):
                     T.wait_cross_flag(of_vectors(i, buf))

@@ -165,12 +165,13 @@ struct CheckHazards : KernelPass<CheckHazards> {
       model = buildProgram(checked, own);
       verdict = checkIterations(model->program, model::Conflicts(model->program));
     }
+    findWays(model->program, verdict.unproven);
     findings.clear();
     for (const auto& [pair, finding] : verdict.findings)
       findings[{pair.first->id, pair.second->id}] = describe(finding, model->values);
     SmallVector<Hazard> hazards;
     llvm::copy_if(verdict.hazards, std::back_inserter(hazards), [&](const Hazard& hazard) {
-      return !isOrderedBetweenCores(hazard) &&
+      return !isOrderedBetweenCores(hazard) && !isLeftToHost(hazard) &&
              (hazard.earlier->queue.agent == hazard.later->queue.agent ||
               !model->hasOwnCrossFlags || model::meetInOwnBuffer(*hazard.earlier, *hazard.later));
     });
@@ -180,11 +181,90 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (structured)
       llvm::append_range(verdict.unproven, std::exchange(verdict.faults, {}));
     report(verdict.faults, *model);
-    for (const model::Fault& fault : verdict.unproven)
-      placeOf(fault)->emitWarning()
-          << describe(model->program.flags[fault.flag]) << text(fault.kind)
-          << ", unless branches go together that the compiler takes one by "
-             "one; the host counts flags as they come";
+    warnOfUnproven(verdict.unproven, *model);
+  }
+
+  /// Flags that match only if branches go together of which the compiler can't tell: one warning for all of them.
+  void warnOfUnproven(const std::vector<model::Fault>& faults, const ModelOfKernel& model) {
+    if (faults.empty())
+      return;
+    std::map<std::string, std::set<unsigned>> events; // by their pipes
+    std::set<std::string> names;
+    for (const model::Fault& fault : faults) {
+      const model::Flag& flag = model.program.flags[fault.flag];
+      if (flag.isCross)
+        names.insert(describe(flag));
+      else
+        events[" from " + model::nameOf(flag.from.pipe) + " to " + model::nameOf(flag.to.pipe)]
+            .insert(flag.id);
+    }
+    for (const auto& [pipes, ids] : events) {
+      std::string numbers;
+      for (const unsigned id : ids)
+        numbers += (numbers.empty()       ? ""
+                    : id == *ids.rbegin() ? " and "
+                                          : ", ") +
+                   std::to_string(id);
+      names.insert((ids.size() > 1 ? "events " : "event ") + numbers + pipes);
+    }
+    const bool isOne = names.size() == 1 && (events.empty() || events.begin()->second.size() == 1);
+    InFlightDiagnostic warning = placeOf(faults.front())->emitWarning();
+    warning << llvm::join(names, ", ") << (isOne ? " matches" : " match")
+            << " only if branches go together that the compiler takes one by one; what that orders "
+               "is left to the host, which counts flags as they come";
+    warning.attachNote(placeOf(faults.front())->getLoc())
+        << "taken one by one, " << describe(model.program.flags[faults.front().flag])
+        << text(faults.front().kind);
+  }
+
+  void findWays(const model::Program& program, ArrayRef<model::Fault> unproven) {
+    ways.clear();
+    std::set<const void*> ofStatements;
+    for (const model::Node& node : program.nodes)
+      if (node.kind == model::NodeKind::Statement)
+        ofStatements.insert(placeIn(&node));
+    for (const model::Node& node : program.nodes) {
+      if (node.kind != model::NodeKind::Sync || node.sync.kind != model::SyncKind::Set)
+        continue;
+      const model::Flag& flag = program.flags[node.sync.flag];
+      if (!flag.isCross)
+        ways[{flag.from.index(), flag.to.index()}].ofParts.insert(
+            ofStatements.contains(placeIn(&node)) ? placeIn(&node) : nullptr);
+    }
+    for (const model::Fault& fault : unproven)
+      if (const model::Flag& flag = program.flags[fault.flag]; !flag.isCross)
+        ways[{flag.from.index(), flag.to.index()}].isUnproven = true;
+  }
+
+  /// Whether flags may order two instructions, of some of which the compiler can't tell.
+  bool isLeftToHost(const Hazard& hazard) const {
+    using Step = std::pair<unsigned, bool>; // to a queue, and whether by such a flag
+    std::set<Step> reached;
+    SmallVector<Step> open = {{hazard.earlier->queue.index(), false}};
+    while (!open.empty()) {
+      const auto [queue, byUnproven] = open.pop_back_val();
+      for (const auto& [between, way] : ways) {
+        const auto& [from, to] = between;
+        const bool isFirst = from == hazard.earlier->queue.index() && !byUnproven;
+        const bool isLast = to == hazard.later->queue.index();
+        const auto isUsed = [&](const void* part) {
+          return !part || (isFirst && part == placeIn(hazard.earlier)) ||
+                 (isLast && part == placeIn(hazard.later));
+        };
+        if (const Step step{to, byUnproven || way.isUnproven};
+            from == queue && llvm::any_of(way.ofParts, isUsed) && reached.insert(step).second)
+          open.push_back(step);
+      }
+    }
+    return reached.contains({hazard.later->queue.index(), true});
+  }
+
+  static std::pair<unsigned, unsigned> ends(const Hazard& hazard) {
+    return {hazard.earlier->queue.index(), hazard.later->queue.index()};
+  }
+
+  static const void* placeIn(const model::Node* node) {
+    return operationOf(node)->getLoc().getAsOpaquePointer();
   }
 
   /// The cube core runs once per block, as if it were vector core 0: the part that the other one's number says
@@ -278,7 +358,19 @@ struct CheckHazards : KernelPass<CheckHazards> {
         missing.push_back(insertion.why);
     for (const model::Unorderable& failure : inserted.failures)
       missing.push_back(failure.hazard);
-    llvm::erase_if(missing, [&](const Hazard& hazard) { return isOrderedBetweenCores(hazard); });
+    std::set<std::pair<unsigned, unsigned>>
+        without; // what leads from where to where, and wasn't missing
+    llvm::erase_if(missing, [&](const Hazard& hazard) {
+      const bool isOrdered = isOrderedBetweenCores(hazard) || isLeftToHost(hazard);
+      if (isOrdered)
+        without.insert(ends(hazard));
+      return isOrdered;
+    });
+    for (const Hazard& hazard : missing)
+      without.erase(ends(hazard));
+    for (const Hazard& hazard : hazards)
+      if (without.erase(ends(hazard)))
+        missing.push_back(hazard);
     llvm::sort(missing, [](const Hazard& a, const Hazard& b) {
       return std::pair(a.later->id, a.earlier->id) < std::pair(b.later->id, b.earlier->id);
     });
@@ -356,6 +448,13 @@ struct CheckHazards : KernelPass<CheckHazards> {
   /// What touches the same bytes on chip although the kernel's own flags between cores are followed; nothing where they
   /// aren't.
   std::optional<std::set<std::pair<Operation*, Operation*>>> openOnChip;
+  /// Flags from one queue to another.
+  struct Way {
+    bool isUnproven = false; ///< the compiler can't tell of some that they match
+    std::set<const void*>
+        ofParts{}; ///< the statements that they are parts of; nullptr: they are the kernel's own
+  };
+  std::map<std::pair<unsigned, unsigned>, Way> ways;
   /// In which run, or what was too large, by the numbers of both statements.
   std::map<std::pair<unsigned, unsigned>, std::string> findings;
   /// What has been said, with both places.
