@@ -468,8 +468,12 @@ template <Kind kind> __aicore__ void faultOf(GM_ADDR x) {
     DataCopy(a, gm, 64);
     Adds(a, a, 1.0f, 64);
   }
-  if constexpr (kind == Kind::neverWritten)
+  if constexpr (kind == Kind::neverWritten) {
     Adds(a, b, 1.0f, 64);
+    SetFlag<HardEvent::V_MTE3>(0);
+    WaitFlag<HardEvent::V_MTE3>(0);
+    DataCopy(gm, a, 64);
+  }
   if constexpr (kind == Kind::leftSet)
     SetFlag<HardEvent::V_MTE3>(0);
   if constexpr (kind == Kind::wrongId)
