@@ -35,6 +35,12 @@ def rows() -> list[str]:
         for dtype in ("f32", "f16", "bf16", "int8")
         for shape in ("4096x64x4096", "64x4096x4096")
     ]
+    # Their own kernels with fast math, beside the same of PyTorch.
+    names += [
+        f"gemm_fast/{dtype}/{size}x{size}x{size}"
+        for dtype in ("f32", "f16")
+        for size in (1024, 2048, 4096)
+    ]
     names += [
         f"flash_attention/{dtype}/{length}x{dim}/{kind}"
         for dtype in ("f32", "bf16")
@@ -169,8 +175,8 @@ def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
     }
 
 
-def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
-    """C = A B."""
+def gemm(dtype: str, m: int, k: int, n: int, fast: bool = False) -> Speed:
+    """C = A B; fast: by fast math, where that has products of its own."""
     import torch
 
     kind = getattr(torch, dtype)
@@ -181,7 +187,10 @@ def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
     else:
         a, b = torch.randn(m, k).to(kind), torch.randn(k, n).to(kind)
         out = torch.empty(m, n, dtype=kind)
-    run = kernel("gemm", m=m, n=n, k=k, dtype=dtype, **gemm_blocks(m, n, k, dtype))
+    form = gemm_blocks(m, n, k, dtype)
+    if fast and on_tiles("bfloat16"):
+        form = {"fast": True, "block_m": 512, "block_n": 256, "block_k": 128}
+    run = kernel("gemm", m=m, n=n, k=k, dtype=dtype, **form)
     run(a, b, out)
     check(out[:8], a[:8].double() @ b.double(), dtype)
     theirs = torch.empty_like(out)
@@ -356,9 +365,9 @@ def measure(row: str) -> dict[str, object]:
     operator, short, shape, *more = row.split("/")
     dtype = DTYPES[short]
     torch.manual_seed(0)
-    if operator == "gemm":
+    if operator.startswith("gemm"):
         m, k, n = map(int, shape.split("x"))
-        speed = gemm(dtype, m, k, n)
+        speed = gemm(dtype, m, k, n, operator == "gemm_fast")
     elif operator.startswith("linear"):
         m, k, n = map(int, shape.split("x"))
         speed = linear(operator, dtype, m, k, n)

@@ -4,6 +4,11 @@
 SMALL = {"block_m": 64, "block_n": 64, "block_k": 32}
 CASES = (
     [
+        {"m": m, "n": n, "k": k, "dtype": dtype, "fast": True} | SMALL
+        for dtype in ("float32", "float16")
+        for m, n, k in ((128, 64, 96), (70, 130, 45))
+    ]
+    + [
         {"m": m, "n": n, "k": k, "dtype": dtype} | SMALL
         for dtype in ("float32", "float16", "bfloat16", "int8")
         for m, n, k in ((128, 64, 96), (70, 130, 45))

@@ -9,10 +9,15 @@ lie in the third-level cache, but little is brought for each product."""
 import tilewright
 import tilewright.language as T
 
+FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
 
-def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, **blocks: int):
+
+def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, fast: bool = False, **blocks: int):
     """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A in a block,
-    by steps of block_k or of whole depth; 0: by blocks. blocks: block_m, block_n, block_k."""
+    by steps of block_k or of whole depth; 0: by blocks. fast: by blocks with fast math, which AMX
+    gains by in float32 and float16. blocks: block_m, block_n, block_k."""
+    if fast:
+        return fast_gemm_by_blocks(m, n, k, dtype, **blocks)
     if rows and "block_k" in blocks:
         return gemm_by_steps(m, n, k, dtype, rows, **blocks)
     if rows:
@@ -20,8 +25,7 @@ def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, **blocks: int):
     return gemm_by_blocks(m, n, k, dtype, **blocks)
 
 
-@tilewright.jit(out_idx=[2])
-def gemm_by_blocks(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
+def blocks_of(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
     """A tile of A and one of B at a time."""
     accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
 
@@ -40,6 +44,10 @@ def gemm_by_blocks(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256,
             T.copy(C_local, C[by * block_m, bx * block_n])
 
     return gemm_kernel
+
+
+gemm_by_blocks = tilewright.jit(out_idx=[2])(blocks_of)
+fast_gemm_by_blocks = tilewright.jit(out_idx=[2], pass_configs=FAST)(blocks_of)
 
 
 @tilewright.jit(out_idx=[2])
