@@ -3,6 +3,7 @@
 #include "compiler/builder/operands.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/region_overlap.h"
+#include "compiler/ir/thread_groups.h"
 
 namespace tilewright {
 
@@ -764,6 +765,14 @@ void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
   }
   tile::AssertOp::create(state->ir, state->location(), state->toBool(condition),
                          llvm::StringRef(message.data(), message.size()));
+}
+
+void KernelBuilder::waitUntil(Value condition, std::string_view message) {
+  if (!state->isUsable(condition) || !state->requireTileScope("a wait for a memory barrier"))
+    return;
+  auto wait = tile::AssertOp::create(state->ir, state->location(), state->toBool(condition),
+                                     llvm::StringRef(message.data(), message.size()));
+  wait->setAttr(tile::kWaitAttr, state->ir.getUnitAttr());
 }
 
 } // namespace tilewright

@@ -578,6 +578,24 @@ TEST_F(TilesTest, ChecksWhatIsAssumedOfArgumentsAlone) {
   EXPECT_THAT(text, HasSubstr("\"T.assume does not hold\""));
 }
 
+TEST_F(TilesTest, WaitsAreMarked) {
+  Value u = line().scalar("u", dt("int32"));
+  launch();
+  line().waitUntil(b.binary("gt", u, b.constant(int64_t{3})), "never ends");
+  EXPECT_THAT(finishedText(), HasSubstr("\"never ends\" {tile.wait}"));
+}
+
+TEST_F(TilesTest, RefusesWaitsForElements) {
+  Value u = line().scalar("u", dt("int32"));
+  launch();
+  b.beginParallel(std::vector<Index>{int64_t{4}}, {});
+  line().waitUntil(b.binary("gt", u, b.constant(int64_t{3})), "never ends");
+  b.endParallel();
+  EXPECT_THAT(messages(),
+              ElementsAre("a wait for a memory barrier stands inside of T.Parallel, which "
+                          "holds code on single elements only"));
+}
+
 TEST_F(TilesTest, RefusesWhatIsAssumedAndNeverHolds) {
   launch();
   line().assume(b.constant(false));

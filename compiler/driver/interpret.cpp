@@ -77,6 +77,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   mlir::PassManager passes(module.getContext());
   if (pairsCores && isForNpu(module))
     passes.addNestedPass<mlir::func::FuncOp>(ascend::createPairWorkspaces());
+  passes.addNestedPass<mlir::func::FuncOp>(createTakeTurns());
   passes.addNestedPass<mlir::func::FuncOp>(createRepeatAtomics(/*findsRaces=*/true));
   passes.addNestedPass<mlir::func::FuncOp>(createJoinBarriers());
   passes.addNestedPass<mlir::func::FuncOp>(createGroupThreads());

@@ -10,4 +10,7 @@ namespace tilewright::tile {
 /// side's ranges of threads (first, end, ..); an empty one where the condition says in the run.
 inline constexpr llvm::StringLiteral kThreadGroupsAttr = "tile.thread_groups";
 
+/// On a tile.assert: a group of threads waits until its condition holds.
+inline constexpr llvm::StringLiteral kWaitAttr = "tile.wait";
+
 } // namespace tilewright::tile

@@ -20,6 +20,9 @@ std::unique_ptr<mlir::Pass> createAssertRegions();
 /// repeat_atomics.cpp. `findsRaces`: threads are told apart, too, where they also touch what they add to without atomics.
 std::unique_ptr<mlir::Pass> createRepeatAtomics(bool findsRaces = false);
 
+/// take_turns.cpp
+std::unique_ptr<mlir::Pass> createTakeTurns();
+
 /// join_barriers.cpp
 std::unique_ptr<mlir::Pass> createJoinBarriers();
 

@@ -10,6 +10,7 @@ void tilewright::registerPasses() {
   mlir::registerPass(createMarkInBounds);
   mlir::registerPass(createAssertRegions);
   mlir::registerPass([] { return createRepeatAtomics(); });
+  mlir::registerPass(createTakeTurns);
   mlir::registerPass(createJoinBarriers);
   mlir::registerPass(createGroupThreads);
   mlir::registerPass(createSplitFragments);

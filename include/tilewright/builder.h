@@ -238,6 +238,8 @@ public:
   void print(const std::variant<std::monostate, Value, Buffer>& what, std::string_view message,
              const Attributes& attributes = {});
   void deviceAssert(Value condition, std::string_view message);
+  /// The threads wait until the condition holds, which is asked again when others have gone on.
+  void waitUntil(Value condition, std::string_view message);
   /// What the user promises. Checked as `deviceAssert` does where that costs nothing: right in the launch, of
   /// arguments and symbols alone.
   void assume(Value condition);

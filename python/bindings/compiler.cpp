@@ -451,6 +451,12 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
           },
           "condition"_a, "message"_a)
       .def(
+          "wait_until",
+          [](KernelBuilder& self, const nb::object& condition, std::string_view message) {
+            self.waitUntil(lift(self, condition), message);
+          },
+          "condition"_a, "message"_a)
+      .def(
           "assume",
           [](KernelBuilder& self, const nb::object& condition) {
             self.assume(lift(self, condition));

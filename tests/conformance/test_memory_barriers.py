@@ -96,7 +96,10 @@ def test_barriers_of_several_counts(agree):
     agree(kernel, [a, np.zeros(64, np.int32), 2], {1: a[::-1]})
 
 
-def test_a_wait_that_would_never_end_is_told():
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_wait_that_would_never_end_is_told(arrives):
+    """The group that copies stands behind the one that waits."""
+
     @T.prim_func
     def kernel(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
         with T.Kernel(1, threads=256):
@@ -107,21 +110,53 @@ def test_a_wait_that_would_never_end_is_told():
                 T.copy(s, B)
             with T.ws(0):
                 T.copy(A, s)
-                T.barrier_arrive(full)
+                if arrives:
+                    T.barrier_arrive(full)
 
     lines = Path(__file__).read_text().splitlines()
     line = 1 + next(n for n, text in enumerate(lines) if "wait(full" in text and "#!" in text)
-    a = np.zeros(128, np.float32)
+    a, b = np.arange(128, dtype=np.float32), np.zeros(128, np.float32)
     message = (
-        f"test_memory_barriers.py:{line}:.*a wait for a memory barrier would never end: what "
-        "arrives there comes later. Here the branches on the thread's number run one after the "
-        "other, as they stand: put both sides into one loop, the one that copies first"
+        f"test_memory_barriers.py:{line}:.*a wait for a memory barrier would never end: nobody is "
+        "left who would arrive there"
     )
+    if arrives:
+        tilewright.compile(kernel)(a, b)
+        assert b.tolist() == a.tolist()
+        return
     with pytest.raises(RuntimeError, match=message):
-        tilewright.compile(kernel)(a, a.copy())
+        tilewright.compile(kernel)(a, b)
+
+
+def test_a_thread_copies_neighbours(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 64), "float16"), B: T.Tensor((4, 64), "float16")):
+        with T.Kernel(1, threads=32):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((4, 64), "float16")
+            done = T.alloc_barrier(32)
+            row, part = tx // 8, tx % 8
+            T.ptx_cp_async(
+                T.access_ptr(s[row, part * 8], "w", 4), T.access_ptr(A[row, part * 8], "r", 4), 4
+            )
+            T.ptx_cp_async(
+                T.access_ptr(s[row, part * 8], "w", 4, offset=4),
+                T.access_ptr(A[row, part * 8], "r", 4, offset=4),
+                4,
+                predicate=part < 6,
+            )
+            T.cp_async_barrier_noinc(done)
+            T.barrier_wait(done, 0)
+            T.copy(s, B)
+
+    a = np.random.default_rng(5).standard_normal((4, 64)).astype(np.float16)
+    expected = a.copy()
+    expected.reshape(4, 8, 8)[:, 6:, 4:] = 0
+    agree(kernel, [a, np.zeros((4, 64), np.float16)], {1: expected})
 
 
 WRONG = {
+    "T.ptx_cp_async(S[0], A[0], 4)": "T.ptx_cp_async copies between two of T.access_ptr",
     "T.barrier_arrive(A)": "T.barrier_arrive needs a barrier of T.alloc_barrier, not buffer 'A'",
     "T.tma_copy(A, S, barrier=S)": (
         "barrier of T.tma_copy needs a barrier of T.alloc_barrier, not buffer 'S'"
@@ -157,3 +192,115 @@ def test_wrong_barriers(body, tmp_path):
 def test_on_an_npu_they_are_unsupported(body, tmp_path):
     with pytest.raises(tilewright.UnsupportedError, match="is unsupported on ascend: it belongs"):
         tilewright.compile(kernel_of(body, tmp_path), target="ascend")
+
+
+def gemm_of_groups(stages, loads_first):
+    """A group that loads, and one that multiplies, each with its own loop."""
+
+    @T.macro
+    def load(A, B, a, b, full, free, by):
+        for k in T.serial(K // BLOCK):
+            T.mbarrier_wait_parity(free[k % stages], k // stages % 2 ^ 1)
+            T.tma_copy(A[by * BLOCK, k * BLOCK], a[k % stages, :, :], barrier=full[k % stages])
+            T.tma_copy(B[k * BLOCK, 0], b[k % stages, :, :], barrier=full[k % stages])
+            T.mbarrier_arrive(full[k % stages])
+
+    @T.macro
+    def multiply(C, a, b, c, full, free, by):
+        T.clear(c)
+        for k in T.serial(K // BLOCK):
+            stage = k % stages
+            T.mbarrier_wait_parity(full[stage], k // stages % 2)
+            T.wgmma_gemm(a[stage, :, :], b[stage, :, :], c)
+            T.mbarrier_arrive(free[stage])
+        T.copy(c, C[by * BLOCK, 0])
+
+    @T.prim_func
+    def gemm(
+        A: T.Tensor((M, K), "float32"),
+        B: T.Tensor((K, N), "float32"),
+        C: T.Tensor((M, N), "float32"),
+    ):
+        with T.Kernel(M // BLOCK, threads=256) as by:
+            a = T.alloc_shared((stages, BLOCK, BLOCK), "float32")
+            b = T.alloc_shared((stages, BLOCK, N), "float32")
+            c = T.alloc_fragment((BLOCK, N), "float32")
+            full = T.alloc_barrier([128] * stages)
+            free = T.alloc_barrier([128] * stages)
+            tx = T.get_thread_binding()
+            if loads_first:
+                if tx < 128:
+                    load(A, B, a, b, full, free, by)
+                else:
+                    multiply(C, a, b, c, full, free, by)
+            else:
+                with T.ws(0):
+                    multiply(C, a, b, c, full, free, by)
+                with T.ws(1):
+                    load(A, B, a, b, full, free, by)
+
+    return gemm
+
+
+@pytest.mark.parametrize("loads_first", [True, False])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_groups_with_loops_of_their_own_take_turns(agree, stages, loads_first):
+    a, b, c = operands()
+    agree(gemm_of_groups(stages, loads_first), [a, b, c], {2: a.astype(np.float64) @ b})
+
+
+def test_three_groups_meet_in_each_turn(agree):
+    """Each adds its part to a row that the group before has written, with a branch that waits."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((6, 32), "float32"), B: T.Tensor((6, 32), "float32"), n: T.int32):
+        with T.Kernel(1, threads=96):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((32,), "float32")
+            first = T.alloc_barrier(32)
+            second = T.alloc_barrier(32)
+            third = T.alloc_barrier(32)
+            if tx < 32:
+                for i in T.serial(n):
+                    if i > 0:
+                        T.barrier_wait(third, (i - 1) % 2)
+                    x = A[i, tx]
+                    s[tx] = x
+                    T.barrier_arrive(first)
+            elif tx < 64:
+                scale = T.alloc_var("float32", init=1.0)
+                for i in T.serial(n):
+                    T.barrier_wait(first, i % 2)
+                    s[tx - 32] = s[tx - 32] * scale
+                    scale = scale + 1.0
+                    T.barrier_arrive(second)
+            else:
+                for i in T.serial(n):
+                    y = A[i, tx - 64]
+                    T.barrier_wait(second, i % 2)
+                    B[i, tx - 64] = s[tx - 64] + y
+                    T.barrier_arrive(third)
+
+    a = np.random.default_rng(3).standard_normal((6, 32), np.float32)
+    scales = np.arange(1, 7, dtype=np.float32)[:, None]
+    agree(kernel, [a, np.zeros((6, 32), np.float32), 6], {1: a * scales + a})
+
+
+def test_groups_that_wait_for_each_other_for_ever_are_told():
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=256):
+            one = T.alloc_barrier(128)
+            other = T.alloc_barrier(128)
+            with T.ws(0):
+                for i in T.serial(4):
+                    T.barrier_wait(other, i % 2)
+                    T.barrier_arrive(one)
+            with T.ws(1):
+                for i in T.serial(4):
+                    T.barrier_wait(one, i % 2)
+                    T.barrier_arrive(other)
+            A[0] = 1.0
+
+    with pytest.raises(RuntimeError, match="a wait for a memory barrier would never end"):
+        tilewright.compile(kernel)(np.zeros(4, np.float32))

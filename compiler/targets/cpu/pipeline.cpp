@@ -203,6 +203,7 @@ bool compileModule(ModuleOp original, Session& session) {
     session.stages.emplace_back("tile", stageText(original));
   OwningOpRef<ModuleOp> module = original.clone();
   if (!runPass(*module, createAssertRegions(), kPrefix, session) ||
+      !runPass(*module, createTakeTurns(), kPrefix, session) ||
       !runPass(*module, createRepeatAtomics(), kPrefix, session) ||
       !runPass(*module, createJoinBarriers(), kPrefix, session) ||
       !runPass(*module, createGroupThreads(), kPrefix, session) ||

@@ -168,6 +168,7 @@ from .pointers import (
     make_tensor,
     make_tensor_from_addr,
     match_buffer,
+    ptx_cp_async,
 )
 from .precise_math import *  # noqa: F403
 from .prim_func import PrimFunc, macro, prim_func

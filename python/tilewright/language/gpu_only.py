@@ -90,7 +90,6 @@ _GROUPS = (
         """clc_try_cancel clc_try_cancel_multicast clc_is_canceled clc_get_first_ctaid_x
         clc_get_first_ctaid_y clc_get_first_ctaid_z""",
     ),
-    ("asynchronous copies of a given width", "index the buffer, or use T.copy", "ptx_cp_async"),
     ("CUDA source code", "write the kernel in the language", "CUDASourceCodeKernel"),
     ("TVM's modules with parameters", "pass the tensor as an argument", "lookup_param"),
 )
@@ -101,6 +100,7 @@ _GROUPS_OF_NPUS = (
         _COPY,
         "tma_copy tma_store_arrive tma_store_wait fence_proxy_async",
     ),
+    ("asynchronous copies of a given width", "index the buffer, or use T.copy", "ptx_cp_async"),
     (
         "memory barriers (mbarrier)",
         "use T.sync_threads and T.copy, and let T.Pipelined overlap them",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory barriers (mbarrier) and the copies and products of a GPU that they are waited for by.
 
-On the CPU a copy and a product are complete when they return, and the branches on the thread's
-number run one after the other, as they stand. So a wait has nothing to wait for: who comes to it
-either finds all arrivals, or would wait for ever, which ends the kernel with the wait's place. A
-barrier is the number of arrivals so far; each `count` of them complete a phase.
+On the CPU a copy and a product are complete when they return. The sides of branches on the
+thread's number take turns where they wait for each other (compiler/passes/take_turns.cpp); a wait
+that no side can end ends the kernel with its place. A barrier is the number of arrivals so far;
+each `count` of them complete a phase.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..capture.tracer import current, describe, guarded_by_poison
 from ..options import traced_for
 from .gpu_only import GPU_ONLY, NOT_ON_NPUS
 from .memory import alloc_shared
-from .tile_ops import GemmWarpPolicy, copy, device_assert, fill, gemm
+from .tile_ops import GemmWarpPolicy, copy, fill, gemm
 from .values import BufferRef, Element, LanguageError, Traced
 
 TYPE_CHECKING = False
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_NEVER = (
-    "a wait for a memory barrier would never end: what arrives there comes later. Here the "
-    "branches on the thread's number run one after the other, as they stand: put both sides into "
-    "one loop, the one that copies first"
-)
+_NEVER = "a wait for a memory barrier would never end: nobody is left who would arrive there"
 
 
 def _off_npus(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,7 +112,8 @@ def cp_async_barrier_noinc(barrier: Any) -> None:
 
 def _wait(barrier: Any, parity: Any, name: str) -> None:
     place, count = _place(barrier, name)
-    device_assert(place // count % 2 != parity, _NEVER)
+    tracer = current()
+    tracer.builder.wait_until(tracer.value(place // count % 2 != parity), _NEVER)
 
 
 @_off_npus

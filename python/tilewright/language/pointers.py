@@ -6,10 +6,12 @@ from __future__ import annotations
 from itertools import chain, repeat
 
 from ..capture.tracer import current, guarded_by_poison
+from ..options import traced_for
 from .annotations import TensorAnnotation
 from .dtypes import to_dtype
+from .gpu_only import NOT_ON_NPUS
 from .libm import defines, dtypes_of_libm, function_of_libm
-from .values import BufferRef, Element, LanguageError, RegionRef, Traced
+from .values import AccessPointer, BufferRef, Element, LanguageError, RegionRef, Traced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,11 +109,52 @@ def access_ptr(
     """The address of a buffer or element, `offset` elements on. What is accessed and how much of it
     is not checked on the CPU."""
     tracer = current()
+    if isinstance(base, Traced) and base.origin is not None:
+        base = base.origin
     address = address_of(base)
     bits = base.dtype.bits if hasattr(base, "dtype") else 8
-    if isinstance(offset, int) and offset == 0:
+    if not (isinstance(offset, int) and offset == 0):
+        address = tracer.expression(address) + (offset * bits) // 8
+    element = _first_element(base)
+    if element is None or not isinstance(address, Traced):
         return address
-    return tracer.expression(address) + (offset * bits) // 8
+    *outer, last = element.indices or (0,)
+    return AccessPointer(address, Element(element.buffer, (*outer, last + offset)))
+
+
+def _first_element(base: Any) -> Element | None:
+    if isinstance(base, BufferRef):
+        return Element(base, (0,) * base.ndim)
+    if isinstance(base, RegionRef):
+        return Element(base.buffer, tuple(base.offsets))
+    return base if isinstance(base, Element) else None
+
+
+@guarded_by_poison
+def ptx_cp_async(
+    dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predicate: Any = None
+) -> None:
+    """The thread copies neighbouring elements from where one `T.access_ptr` is to where another is;
+    zeros where `predicate` doesn't hold. They are there when it returns."""
+    from .loops import serial
+
+    tracer = current()
+    if traced_for.get() == "ascend":
+        NOT_ON_NPUS["ptx_cp_async"]()
+    pointers = (dst_access_ptr, src_access_ptr)
+    if not all(isinstance(each, AccessPointer) for each in pointers):
+        raise LanguageError("T.ptx_cp_async copies between two of T.access_ptr", python=TypeError)
+    loop = serial(num_elems)
+    [step] = loop.enter(tracer, ["i"])
+    target, source = (
+        Element(each.element.buffer, (*each.element.indices[:-1], each.element.indices[-1] + step))
+        for each in pointers
+    )
+    value: Any = source
+    if predicate is not None:
+        value = tracer.select(predicate, tracer.expression(source), 0)
+    tracer.store(target, value)
+    loop.leave(tracer)
 
 
 def isnullptr(pointer: Any) -> Any:

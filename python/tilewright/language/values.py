@@ -281,6 +281,16 @@ class Traced(Expr):
         return f"<kernel value {self.handle.dtype}>"
 
 
+class AccessPointer(Traced):
+    """An address of `T.access_ptr`, and the element that lies there."""
+
+    __slots__ = ("element",)
+
+    def __init__(self, address: Traced, element: Element) -> None:
+        super().__init__(address.handle, address.tracer)
+        self.element = element
+
+
 class Deferred(Expr):
     """An operation on symbols, made outside a trace (or before a kernel's launch)."""
 
