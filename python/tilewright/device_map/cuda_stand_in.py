@@ -228,6 +228,7 @@ REPLACEMENTS: dict[str, Any] = {
     ),
     "is_available": lambda: True,
     "is_initialized": lambda: True,
+    "is_current_stream_capturing": lambda: False,
     "is_bf16_supported": lambda *args, **keywords: True,
     "device_count": lambda: 1,
     "current_device": _giving(0),

@@ -185,10 +185,11 @@ def _autocast_on_cpu(real: Callable[..., None]) -> Any:
 
 
 def _marked_subclass(real: Callable[..., Any]) -> Any:
-    """`torch.nn.Parameter(x)` is on the device of x."""
+    """`torch.nn.Parameter(x)` is on the device of x. The parameters' names are those that
+    torch._dynamo expects of the function, which it compares when it is imported."""
 
-    def make(kind: Any, data: Any, *args: Any, **keywords: Any) -> Any:
-        made = real(kind, data, *args, **keywords)
+    def make(cls: Any, data: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+        made = real(cls, data, requires_grad, **kwargs)
         device = mapped_type(data)
         return mark(made, device) if device else made
 

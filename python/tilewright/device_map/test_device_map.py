@@ -85,6 +85,18 @@ def test_a_function_that_torch_compiles_runs_as_it_is(mapped):
     assert halved(scaled(x)).tolist() == x.tolist()
 
 
+def test_functions_that_torch_must_not_compile(mapped):
+    """torch.compiler.disable imports torch._dynamo, which looks at functions of torch's."""
+
+    @torch.compiler.disable
+    def doubled(x):
+        return torch.nn.Parameter(x).data * 2
+
+    x = torch.arange(3.0, device="cuda")
+    assert doubled(x).tolist() == [0, 2, 4] and doubled(x).is_cuda
+    assert not torch.cuda.is_current_stream_capturing()
+
+
 def test_generators_modules_defaults(mapped):
     generator = torch.Generator(device="cuda")
     generator.manual_seed(3)
