@@ -674,3 +674,42 @@ func.func @part_alone(%A: !tile.buffer<100xf32, global>, %n: index) {
   }
   return
 }
+
+// -----
+// The %n rows that a tile of 16 can take lie within the 32 rows of the tensor: nothing is filled. The place of %m elements in
+// turn %i begins before none of the tensor, if there are any.
+// CHECK-LABEL: func.func @no_more_than_the_tile
+// CHECK-NOT: npu.duplicate
+// CHECK-NOT: scf.if
+// CHECK: return
+func.func @no_more_than_the_tile(%A: !tile.buffer<32x64xf32, global>, %B: !tile.buffer<128xf32, global>, %n: index, %k: i32) {
+  %m = arith.index_cast %k : i32 to index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x64xf32, UB>
+    %b = tile.alloc "b" : !tile.buffer<64xf32, UB>
+    tile.copy %A[0, 0] [%n, 64] : !tile.buffer<32x64xf32, global> to %a[0, 0] [%n, 64] : !tile.buffer<16x64xf32, UB>
+    tile.for %i = %c0 to %c2 step %c1 {
+      %at = arith.muli %i, %m : index
+      tile.copy %B[%at] [%m] : !tile.buffer<128xf32, global> to %b[0] [%m] : !tile.buffer<64xf32, UB>
+    }
+  }
+  return
+}
+
+// -----
+// Of 12 rows it may take more than there are.
+// CHECK-LABEL: func.func @more_than_the_tensor
+// CHECK: scf.if
+// CHECK: npu.duplicate
+// CHECK: npu.load_ub
+func.func @more_than_the_tensor(%A: !tile.buffer<12x64xf32, global>, %n: index) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x64xf32, UB>
+    tile.copy %A[0, 0] [%n, 64] : !tile.buffer<12x64xf32, global> to %a[0, 0] [%n, 64] : !tile.buffer<16x64xf32, UB>
+  }
+  return
+}
