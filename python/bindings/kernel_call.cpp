@@ -4,6 +4,7 @@
 #include "function_call.h"
 #include "interrupt.h"
 #include "runtime/cpu/launch.h"
+#include "runtime/cpu/printed_line.h"
 #include "scalar_argument.h"
 #include "tensor_access.h"
 
@@ -336,12 +337,15 @@ private:
   }
 
   static void printToPython(TwLaunch*, const char* text, int64_t bytes) {
+    const std::string_view line = finishedLine(text, bytes);
+    if (line.empty())
+      return;
     if (isFinalizing())
       return; // a daemon thread's kernel at exit: taking the GIL would end the thread midway
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject* string = PyUnicode_DecodeUTF8(text, Py_ssize_t(bytes), "replace");
+    PyObject* string = PyUnicode_DecodeUTF8(line.data(), Py_ssize_t(line.size()), "replace");
     PyObject* out = PySys_GetObject("stdout");
     if (!string || !out || out == Py_None || PyFile_WriteObject(string, out, Py_PRINT_RAW) != 0)
       PyErr_Clear();

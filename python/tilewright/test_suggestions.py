@@ -53,7 +53,7 @@ IN_KERNELS = [
     (
         "T.fill(S, 0, zeros=1)",
         "zeros=1",
-        "T.fill has no argument 'zeros'; it has: buffer, value",
+        "T.fill has no argument 'zeros'; it has: buffer, value, annotations",
     ),
     (
         "for i in T.Pipelined(3, num_stage=2):\n    pass",

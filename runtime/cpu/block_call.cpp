@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/block_call.h"
 
+#include "runtime/cpu/printed_line.h"
+
 #include <array>
 #include <csetjmp>
 #include <csignal>
@@ -128,6 +130,7 @@ bool callBlocks(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* 
   }
   if (kernel.manifest().usesTiles)
     releaseTiles();
+  forgetLine();
   launch.stop = 1;
   if (out.signal != 0) {
     result.end = LaunchEnd::Fault;

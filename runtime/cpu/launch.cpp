@@ -3,6 +3,7 @@
 
 #include "runtime/cpu/block_call.h"
 #include "runtime/cpu/cooperative.h"
+#include "runtime/cpu/printed_line.h"
 
 #include <algorithm>
 #include <chrono>
@@ -207,7 +208,8 @@ LaunchResult runLaunch(const CpuKernel& kernel, const CpuLaunch& part, const uin
 }
 
 void printToStandardOutput(TwLaunch*, const char* text, int64_t bytes) {
-  std::fwrite(text, 1, size_t(bytes), stdout);
+  const std::string_view line = finishedLine(text, bytes);
+  std::fwrite(line.data(), 1, line.size(), stdout);
 }
 
 } // namespace

@@ -89,7 +89,7 @@ def test_flags_that_match_on_each_way(name: str) -> None:
     ("name", "told"),
     [
         ("not waited for", "but nothing orders them: set a flag from MTE2 to V"),
-        ("left set", "unless branches go together"),
+        ("left set", "matches only if branches go together"),
     ],
 )
 def test_what_is_wrong_is_told(name: str, told: str) -> None:
