@@ -72,7 +72,12 @@ public:
     for (size_t i = 0; i < spec.params.size() && next < count; ++i)
       if (!makesOutputs || !checker.isOutput(i))
         given[i] = arguments[next++];
-    return keywordCount == 0 || bindKeywords(keywords);
+    if (keywordCount > 0 && !bindKeywords(keywords))
+      return false;
+    for (const int64_t output : spec.outIdx) // a place that the caller leaves empty
+      if (given[size_t(output)] == Py_None)
+        given[size_t(output)] = nullptr;
+    return true;
   }
 
   bool convert() {

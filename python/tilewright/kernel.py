@@ -37,7 +37,8 @@ def stage_files(stages: Sequence[tuple[str, str]], header: str = "") -> dict[str
 
 
 class JITKernel(_runtime.Kernel):
-    """Call it with all arguments, or without the outputs (`out_idx`): it then makes and gives them.
+    """Call it with all arguments, or without the outputs (`out_idx`): it then makes and gives them,
+    as it does where one of them is None.
 
     `prim_func` is what it was made of, or a function that gives that. `recompile` compiles the
     kernel anew and gives (stage, text) pairs; it is used where the cache entry holds no stages.

@@ -656,8 +656,11 @@ def test_workspaces_are_made_and_dropped():
     a = np.arange(8, dtype=np.float32)
     b, c = np.zeros_like(a), np.zeros_like(a)
     both = tilewright.jit(factory, out_idx=[3, -2], workspace_idx=1)(0)
-    for made, expected in zip(both(a), ((a + 1) * 3, (a + 1) * 2), strict=True):
-        np.testing.assert_array_equal(made, expected)
+    given = np.zeros_like(a)
+    for results in (both(a), both(a, None, None, None), both(a, np.zeros_like(a), given, C=None)):
+        for made, expected in zip(results, ((a + 1) * 3, (a + 1) * 2), strict=True):
+            np.testing.assert_array_equal(made, expected)
+    np.testing.assert_array_equal(given, (a + 1) * 2)
     one = tilewright.compile(factory(1), out_idx=-1, workspace_idx=[1, 2], platform="A2")
     np.testing.assert_array_equal(one(a), (a + 1) * 3)
     assert one.workspace_idx == [1, 2] and one.out_idx == [3] and one.made_idx == [3, 1, 2]
