@@ -55,7 +55,9 @@ def test_exponentials_of_what_is_bounded(fast):
     bounded, plain = compiled(both, {"tilewright.exp_most": 80, **configs}), compiled(both, configs)
     np.testing.assert_array_equal(bounded(x), plain(x))
     assert bounded(x)[0] == 0 and np.isnan(bounded(x)[1])
-    assert len(bounded.stage("asm")) < len(plain.stage("asm"))
+    # Whole vectors of Intel's AVX-512 need no clamp with fast math.
+    saved = len(plain.stage("asm")) - len(bounded.stage("asm"))
+    assert saved > 0 or (fast and saved == 0)
 
 
 @pytest.mark.parametrize("most", [0.5, "8", True])

@@ -23,6 +23,7 @@
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/vectors.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -118,7 +119,7 @@ public:
   }
 
   Value fastExp2() {
-    if (hasScaling && isWholeVectors())
+    if (hasScaling && isOfWholeVectors(x.getType(), vectorLanes))
       return fastExp2OfVectors();
     clamp(fastLeast, fastMost);
     Value shifted = arith::AddFOp::create(builder, x, number(magic + fastBias));
@@ -136,35 +137,13 @@ public:
 private:
   static constexpr int64_t vectorLanes = 16;
 
-  bool isWholeVectors() {
-    auto shaped = dyn_cast<VectorType>(x.getType());
-    return shaped && shaped.getRank() == 1 && shaped.getNumElements() % vectorLanes == 0 &&
-           llvm::isPowerOf2_64(uint64_t(shaped.getNumElements()));
-  }
-
   /// Vector by vector of the machine, which takes the instructions.
   Value fastExp2OfVectors() {
-    const int64_t count = cast<VectorType>(x.getType()).getNumElements();
     const Value all = x;
-    SmallVector<Value> parts;
-    for (int64_t first = 0; first < count; first += vectorLanes) {
-      auto lanes = llvm::to_vector(llvm::seq(first, first + vectorLanes));
-      x = count == vectorLanes ? all : vector::ShuffleOp::create(builder, all, all, lanes);
-      parts.push_back(fastExp2OfVector());
-    }
-    return concatenated(parts);
-  }
-
-  /// Of a power of two of vectors.
-  Value concatenated(SmallVector<Value> parts) {
-    while (parts.size() > 1) {
-      const int64_t width = 2 * cast<VectorType>(parts.front().getType()).getNumElements();
-      auto lanes = llvm::to_vector(llvm::seq<int64_t>(0, width));
-      for (size_t at = 0; at < parts.size() / 2; ++at)
-        parts[at] = vector::ShuffleOp::create(builder, parts[2 * at], parts[2 * at + 1], lanes);
-      parts.resize(parts.size() / 2);
-    }
-    return parts.front();
+    return vectorByVector(builder, all, vectorLanes, [&](ArrayRef<Value> part) {
+      x = part.front();
+      return fastExp2OfVector();
+    });
   }
 
   Value intrinsic(StringRef name, ValueRange operands) {

@@ -79,12 +79,14 @@ func.func @powers(%x: f32, %d: f64) -> (f32, f32, f64) {
 // Whole vectors of AVX-512 with fast math: two instructions made for it, and five powers.
 // FAST-LABEL: func.func @vectors
 // FAST-NOT: arith.select
-// FAST: %[[REST:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X:[^,]*]],
+// FAST: %[[X:.*]] = vector.shuffle %[[ALL:.*]], %[[ALL]] [0, 1,
+// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]],
 // FAST-COUNT-5: math.fma %{{.*}} : vector<16xf32>
-// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
-// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
-// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-// FAST: vector.shuffle
+// FAST: %[[A:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
+// FAST: %[[Y:.*]] = vector.shuffle %[[ALL]], %[[ALL]] [16, 17,
+// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[Y]],
+// FAST: %[[B:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[Y]],
+// FAST: vector.shuffle %[[A]], %[[B]] [0, 1,
 // FAST: return
 // CHECK-LABEL: func.func @vectors
 // CHECK-NOT: mask.scalef

@@ -154,12 +154,12 @@ void setInBounds(Operation* op) {
 struct Purpose {
   const StreamTargets& targets;
   const Machine& machine;
-  /// Whether the machine's own rounding to bfloat16 will do.
-  bool roundsNatively;
+  /// Whether the machine's own rounding to bfloat16 will do, and quotients nearly as near.
+  bool isFast;
 };
 
 void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const Purpose& purpose) {
-  if (emitOnVectors(builder, nest, purpose.machine, purpose.roundsNatively) ||
+  if (emitOnVectors(builder, nest, purpose.machine, purpose.isFast) ||
       emitTransposed(builder, nest, purpose.machine))
     return;
   IndexMath math(builder);
@@ -408,7 +408,7 @@ struct LowerParallel : MachinePass<LowerParallel> {
 
   void runOnOperation() override {
     const StreamTargets targets(getOperation(), machine);
-    const Purpose purpose{targets, machine, fast && machine.hasBf16Dot};
+    const Purpose purpose{targets, machine, fast};
     getOperation()->walk([&](tile::ParallelOp nest) { lowerParallel(nest, purpose); });
   }
 

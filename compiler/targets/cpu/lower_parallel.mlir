@@ -497,3 +497,27 @@ func.func @shares_elements() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// With fast math on Intel's AVX-512, quotients and exponentials go by whole vectors.
+// RUN: tilewright-opt %s "--cpu-lower-parallel=fast cpu=sapphirerapids" --split-input-file | FileCheck %s --check-prefix=WHOLE
+// WHOLE-LABEL: func.func @quotients
+// WHOLE: arith.divf %{{.*}}, %{{.*}} : vector<64xf32>
+// INTEL-LABEL: func.func @quotients
+// INTEL: arith.divf %{{.*}}, %{{.*}} : f32
+// FAST-LABEL: func.func @quotients
+// FAST: arith.divf %{{.*}}, %{{.*}} : f32
+func.func @quotients(%y: !tile.buffer<256xf32, global> {tile.name = "y"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<256xf32, fragment>
+    tile.parallel (%i) in [256] {
+      %v = tile.load %x[%i] in_bounds : !tile.buffer<256xf32, fragment>
+      %w = tile.load %y[%i] in_bounds : !tile.buffer<256xf32, global>
+      %q = arith.divf %v, %w : f32
+      tile.store %q, %y[%i] in_bounds : !tile.buffer<256xf32, global>
+    }
+  }
+  return
+}

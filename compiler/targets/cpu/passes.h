@@ -43,6 +43,8 @@ std::unique_ptr<mlir::Pass> createLowerCalls();
 std::unique_ptr<mlir::Pass> createLowerPrints();
 std::unique_ptr<mlir::Pass> createLowerBuffers();
 std::unique_ptr<mlir::Pass> createExpandSmallFloats();
+/// `bits`: as many are right of exponentials, and of quotients that are made of them.
+std::unique_ptr<mlir::Pass> createExpandDivisions(const Machine& machine, unsigned bits = 22);
 std::unique_ptr<mlir::Pass> createExpandExponentials(const Machine& machine, bool fast = false,
                                                      unsigned bits = 22, int64_t most = INT64_MAX);
 std::unique_ptr<mlir::Pass> createFlattenControlFlow();

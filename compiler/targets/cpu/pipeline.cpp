@@ -61,6 +61,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createLowerPrints());
   passes.push_back(createLowerBuffers());
   passes.push_back(createExpandSmallFloats());
+  if (fastMath)
+    passes.push_back(createExpandDivisions(machine, expBits));
   passes.push_back(createExpandExponentials(machine, fastMath, expBits, expMost));
   passes.push_back(createFlattenControlFlow());
   passes.push_back(createConvertToLlvm());

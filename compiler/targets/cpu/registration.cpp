@@ -38,6 +38,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createLowerPrints(); });
   mlir::registerPass([] { return createLowerBuffers(); });
   mlir::registerPass([] { return createExpandSmallFloats(); });
+  mlir::registerPass([machine] { return createExpandDivisions(machine); });
   mlir::registerPass([machine] { return createExpandExponentials(machine); });
   mlir::registerPass([] { return createFlattenControlFlow(); });
   mlir::registerPass([] { return createConvertToLlvm(); });

@@ -322,8 +322,17 @@ Value VectorBody::step(ImplicitLocOpBuilder& builder, Operation& op, IRMapping& 
   return {};
 }
 
+/// With fast math: exponentials and quotients, which the machine has instructions for that LLVM's vectoriser doesn't
+/// find (cpu-expand-exponentials, cpu-expand-divisions).
+static bool hasExpansions(VectorNest& vectors) {
+  return llvm::any_of(*vectors.nest.getBodyBlock(), [&](Operation& op) {
+    return isa<arith::DivFOp, math::ExpOp, math::Exp2Op>(op) && op.getResult(0).getType().isF32() &&
+           vectors.isMoving(op.getResult(0));
+  });
+}
+
 bool emitOnVectors(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const Machine& machine,
-                   bool roundsNatively) {
+                   bool isFast) {
   const ArrayRef<int64_t> extents = nest.getStaticExtents();
   VectorNest vectors(nest, machine);
   const int64_t lanes = vectors.lanesOfRow();
@@ -334,10 +343,11 @@ bool emitOnVectors(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const M
     return store && elementOf(store.getBuffer()).isBF16() &&
            isa_and_nonnull<arith::TruncFOp>(store.getValue().getDefiningOp());
   };
-  const bool rounds = roundsNatively && llvm::any_of(*nest.getBodyBlock(), isRounded);
+  const bool rounds = isFast && machine.hasBf16Dot && llvm::any_of(*nest.getBodyBlock(), isRounded);
   const bool byPairs = vectors.goesByPairs(lanes);
   const std::optional<VectorBody> body = VectorBody::make(vectors, lanes, byPairs, rounds);
-  if (!body || (!byPairs && !rounds))
+  const bool expands = isFast && machine.hasTwoWideMultipliers && hasExpansions(vectors);
+  if (!body || (!byPairs && !rounds && !expands))
     return false;
   IndexMath math(builder);
   SmallVector<Range> ranges;

@@ -115,9 +115,9 @@ private:
   bool byPairs, roundsNatively;
 };
 
-/// Emits a nest with bfloat16 in it as loops over vectors; false, with nothing done, if it doesn't fit or wouldn't gain.
-/// `roundsNatively` as in VectorBody.
+/// Emits a nest as loops over vectors, one with bfloat16 in it or, if `isFast`, one of what goes faster by whole vectors
+/// then; false, with nothing done, if it doesn't fit or wouldn't gain.
 bool emitOnVectors(mlir::ImplicitLocOpBuilder& builder, tile::ParallelOp nest,
-                   const Machine& machine, bool roundsNatively);
+                   const Machine& machine, bool isFast);
 
 } // namespace tilewright::cpu

@@ -65,6 +65,35 @@ std::pair<Value, Value> interleaved(ImplicitLocOpBuilder& builder, Value a, Valu
           vector::ShuffleOp::create(builder, a, b, high)};
 }
 
+bool isOfWholeVectors(Type type, int64_t lanes) {
+  auto shaped = dyn_cast<VectorType>(type);
+  return shaped && shaped.getRank() == 1 && shaped.getNumElements() % lanes == 0 &&
+         llvm::isPowerOf2_64(uint64_t(shaped.getNumElements()));
+}
+
+Value vectorByVector(ImplicitLocOpBuilder& builder, ValueRange wide, int64_t lanes,
+                     llvm::function_ref<Value(ArrayRef<Value>)> make) {
+  const int64_t count = cast<VectorType>(wide.front().getType()).getNumElements();
+  SmallVector<Value> parts;
+  for (int64_t first = 0; first < count; first += lanes) {
+    auto part = llvm::map_to_vector(wide, [&](Value all) -> Value {
+      if (count == lanes)
+        return all;
+      return vector::ShuffleOp::create(builder, all, all,
+                                       llvm::to_vector(llvm::seq(first, first + lanes)));
+    });
+    parts.push_back(make(part));
+  }
+  while (parts.size() > 1) {
+    const int64_t width = 2 * cast<VectorType>(parts.front().getType()).getNumElements();
+    auto both = llvm::to_vector(llvm::seq<int64_t>(0, width));
+    for (size_t at = 0; at < parts.size() / 2; ++at)
+      parts[at] = vector::ShuffleOp::create(builder, parts[2 * at], parts[2 * at + 1], both);
+    parts.resize(parts.size() / 2);
+  }
+  return parts.front();
+}
+
 SmallVector<Value> transposed(ImplicitLocOpBuilder& builder, SmallVector<Value> rows) {
   const auto count = int64_t(rows.size());
   // Blocks of `half` change places across the diagonal of each block of twice their size.

@@ -24,6 +24,13 @@ void storeVector(mlir::ImplicitLocOpBuilder& builder, mlir::Value vector, mlir::
 std::pair<mlir::Value, mlir::Value> interleaved(mlir::ImplicitLocOpBuilder& builder, mlir::Value a,
                                                 mlir::Value b);
 
+/// Whether it is a flat vector of a power of two of elements, and at least `lanes`.
+bool isOfWholeVectors(mlir::Type type, int64_t lanes);
+/// What `make` gives of each run of `lanes` elements of some such vectors, side by side again.
+mlir::Value vectorByVector(mlir::ImplicitLocOpBuilder& builder, mlir::ValueRange wide,
+                           int64_t lanes,
+                           llvm::function_ref<mlir::Value(llvm::ArrayRef<mlir::Value>)> make);
+
 /// The transpose of a square block, given and returned row by row: n vectors of n lanes, n a power
 /// of two.
 llvm::SmallVector<mlir::Value> transposed(mlir::ImplicitLocOpBuilder& builder,
