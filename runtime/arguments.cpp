@@ -70,11 +70,12 @@ int64_t unpacked(const ElementType& type, const TensorView& view, size_t dim, in
 
 ArgumentChecker::ArgumentChecker(const Manifest& manifest)
     : spec(manifest), slots(manifest.params.size()), outputs(manifest.params.size()) {
-  size_t next = 0;
   for (bool tensors : {true, false})
     for (size_t i = 0; i < spec.params.size(); ++i)
-      if (spec.params[i].isTensor == tensors)
-        slots[i] = next++;
+      if (spec.params[i].isTensor == tensors) {
+        slots[i] = paramOf.size();
+        paramOf.push_back(i);
+      }
   for (int32_t param : spec.outIdx)
     outputs[param] = true;
 }
@@ -512,6 +513,44 @@ bool ArgumentChecker::checkApart(std::span<const TensorView> views, std::string&
         return false;
       }
     }
+  return true;
+}
+
+int64_t ArgumentChecker::numberAt(size_t slot, std::span<const uint64_t> slots) const {
+  return slot < paramOf.size() ? scalarOf(paramOf[slot], slots) : int64_t(slots[slot]);
+}
+
+std::string ArgumentChecker::subjectAt(size_t slot) const {
+  if (slot < paramOf.size())
+    return subject(paramOf[slot]) + "is ";
+  const auto symbol = int32_t(slot - paramOf.size());
+  for (auto [number, param] : spec.scalarSymbols)
+    if (number == symbol)
+      return subject(size_t(param)) + "is ";
+  for (const Equation& equation : equations)
+    for (auto [factor, number] : dimOf(equation).terms)
+      if (number == symbol)
+        return subject(equation.param) + "makes '" + spec.symbols[size_t(symbol)] + "' ";
+  return spec.name + ": '" + spec.symbols[size_t(symbol)] + "' is ";
+}
+
+bool ArgumentChecker::checkLimits(size_t launch, std::span<const uint64_t> slots,
+                                  std::string& error) const {
+  for (const ArgumentLimit& limit : spec.limits) {
+    const int64_t given = numberAt(limit.slot, slots);
+    const auto isLarge = [&](const auto& needed) {
+      return numberAt(needed.first, slots) >= needed.second;
+    };
+    if (limit.launch != launch || given <= limit.most || !std::ranges::all_of(limit.where, isLarge))
+      continue;
+    error = subjectAt(limit.slot) + std::to_string(given) + ", but at most " +
+            std::to_string(limit.most) + " fits into tile '" + limit.tile + "'";
+    if (!limit.tilePlace.empty())
+      error += " (" + limit.tilePlace + ")";
+    if (!limit.copyPlace.empty())
+      error += (limit.fills ? ", to which " : ", from which ") + limit.copyPlace + " copies";
+    return false;
+  }
   return true;
 }
 

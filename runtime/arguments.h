@@ -60,6 +60,9 @@ public:
   /// After `checkShape`.
   bool checkApart(std::span<const TensorView> views, std::string& error) const;
 
+  /// Whether the numbers keep the limits of a launch that has blocks. `slots` hold scalars and symbols, after `solve`.
+  bool checkLimits(size_t launch, std::span<const uint64_t> slots, std::string& error) const;
+
   /// The shape in memory of an output: sub-byte elements are packed along the last dim.
   bool outputShape(size_t param, std::span<const int64_t> symbols, std::span<int64_t> shape,
                    std::string& error) const;
@@ -95,6 +98,10 @@ private:
   bool isNeedless(size_t symbol, std::span<const TensorView> views) const;
   /// The value of an integer or bool among the slots.
   int64_t scalarOf(size_t param, std::span<const uint64_t> slots) const;
+  /// The number in a slot of a scalar or symbol.
+  int64_t numberAt(size_t slot, std::span<const uint64_t> slots) const;
+  /// `NAME: argument I 'PARAM' is `, or of a symbol who makes it that.
+  std::string subjectAt(size_t slot) const;
   bool isNeeded(size_t param, std::span<const uint64_t> slots) const;
   /// The symbols that scalars give.
   bool takeScalars(std::span<const uint64_t> slots, std::span<int64_t> symbols, uint64_t& known,
@@ -111,6 +118,7 @@ private:
 
   Manifest spec;
   std::vector<size_t> slots;
+  std::vector<size_t> paramOf; // of each slot that a parameter has
   std::vector<bool> outputs;
   std::vector<Equation> equations; // those with symbols, in an order that solves them in one pass
 };

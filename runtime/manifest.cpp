@@ -291,6 +291,44 @@ void readScalarSymbols(Reader& reader, const Json& root, Manifest& manifest) {
   }
 }
 
+/// Whether a number lies in this slot: slots are of tensors, then of scalars, then of symbols.
+bool isNumberSlot(const Manifest& manifest, const Json& slot) {
+  const auto tensors = size_t(std::ranges::count_if(manifest.params, &Param::isTensor));
+  const size_t count = manifest.params.size() + manifest.symbols.size();
+  return slot.is_number_unsigned() && slot.get<uint64_t>() >= tensors &&
+         slot.get<uint64_t>() < count;
+}
+
+void readLimits(Reader& reader, const Json& root, Manifest& manifest) {
+  const auto failSlot = [&] { reader.fail("limits", "names a slot that holds no number"); };
+  for (const Json& entry : reader.list(root, "limits")) {
+    if (!entry.is_object()) {
+      reader.fail("limits", "must hold objects");
+      continue;
+    }
+    ArgumentLimit limit;
+    limit.launch =
+        size_t(reader.integer(entry, "launch", 0, int64_t(manifest.launches.size()) - 1));
+    limit.most = reader.integer(entry, "most", INT64_MIN, INT64_MAX);
+    limit.tile = reader.text(entry, "tile");
+    limit.fills = reader.flag(entry, "fills");
+    limit.tilePlace = reader.text(entry, "tile_place");
+    limit.copyPlace = reader.text(entry, "copy_place");
+    if (const Json slot = entry.value("slot", Json()); isNumberSlot(manifest, slot))
+      limit.slot = slot.get<size_t>();
+    else
+      failSlot();
+    for (const Json& other : reader.list(entry, "where")) {
+      if (other.is_array() && other.size() == 2 && isNumberSlot(manifest, other[0]) &&
+          other[1].is_number_integer())
+        limit.where.emplace_back(other[0].get<size_t>(), other[1].get<int64_t>());
+      else
+        failSlot();
+    }
+    manifest.limits.push_back(std::move(limit));
+  }
+}
+
 } // namespace
 
 std::optional<Manifest> Manifest::parse(std::string_view json, std::string& error) {
@@ -339,6 +377,7 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
   }
   checkTests(reader, manifest);
   readScalarSymbols(reader, root, manifest);
+  readLimits(reader, root, manifest);
   for (const Json& entry : reader.list(root, "asserts")) {
     if (!entry.is_object()) {
       reader.fail("asserts", "must hold objects");

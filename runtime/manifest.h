@@ -84,6 +84,18 @@ struct LaunchSpec {
   std::string place = "";     // "kernel.py:12:5", of T.Kernel; empty: unknown
 };
 
+/// The most that a scalar or symbol may be where a launch has blocks and others are large enough: what a kernel copies would
+/// leave its tile.
+struct ArgumentLimit {
+  size_t launch = 0; // which one
+  size_t slot = 0;   // of the number (tilewright/kernel_abi.h)
+  int64_t most = 0;
+  std::vector<std::pair<size_t, int64_t>> where; // slots, and the least that must be in each
+  std::string tile;
+  bool fills = true;                // the tile, or takes from it
+  std::string tilePlace, copyPlace; // "kernel.py:12"; empty: unknown
+};
+
 struct Manifest {
   std::string name;
   std::string target;
@@ -98,6 +110,7 @@ struct Manifest {
   std::vector<LaunchSpec> launches{1}; // at least one; they run in this order
   int64_t coresPerBlock = 1;           // that a launch on an NPU asks for
   bool usesTiles = false;              // the code needs the tile registers of AMX
+  std::vector<ArgumentLimit> limits;
   std::vector<DeviceAssertion> asserts;
   std::vector<int32_t> outIdx; // numbers of parameters in the order asked for, none negative
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/arguments.h"
 #include "runtime/manifest.h"
 
 #include <gtest/gtest.h>
@@ -52,6 +53,64 @@ TEST(Manifest, ReadsWhereALaunchStands) {
       error);
   ASSERT_TRUE(manifest) << error;
   EXPECT_EQ(manifest->launches[0].place, "k.py:7:2");
+}
+
+std::string withLimit(const std::string& fields) {
+  return R"({"format": 1, "name": "k", "target": "ascend", "symbols": ["n"],
+    "params": [{"kind": "tensor", "name": "A", "dtype": "float16", "shape": [{"const": 0, "terms": [[1, 0]]}]},
+               {"kind": "scalar", "name": "m", "dtype": "int8"}],
+    "limits": [{)" +
+         fields + "}]}";
+}
+
+const std::string soundLimit = R"("launch": 0, "slot": 1, "most": 8, "where": [[2, 3]], "tile": "a",
+  "fills": true, "tile_place": "k.py:7", "copy_place": "k.py:9")";
+
+TEST(Manifest, ReadsLimits) {
+  std::string error;
+  auto manifest = Manifest::parse(withLimit(soundLimit), error);
+  ASSERT_TRUE(manifest) << error;
+  const ArgumentLimit& limit = manifest->limits.front();
+  EXPECT_EQ(limit.slot, 1U);
+  EXPECT_EQ(limit.most, 8);
+  EXPECT_EQ(limit.where, (std::vector<std::pair<size_t, int64_t>>{{2, 3}}));
+  EXPECT_TRUE(limit.fills);
+  EXPECT_EQ(limit.tilePlace + limit.copyPlace, "k.py:7k.py:9");
+  const std::array<std::pair<std::string, std::string>, 3> wrong = {
+      {{R"("slot": 1)", R"("slot": 0)"},
+       {R"("slot": 1)", R"("slot": 3)"},
+       {R"([[2, 3]])", R"([[0, 3]])"}}};
+  for (const auto& [sound, other] : wrong) {
+    std::string fields = soundLimit;
+    fields.replace(fields.find(sound), sound.size(), other);
+    EXPECT_FALSE(Manifest::parse(withLimit(fields), error)) << other;
+    EXPECT_EQ(error, "manifest: 'limits' names a slot that holds no number");
+  }
+  EXPECT_FALSE(Manifest::parse(withLimit(R"("launch": 1)"), error));
+  EXPECT_EQ(error, "manifest: 'launch' must be an integer from 0 to 0");
+  EXPECT_FALSE(
+      Manifest::parse(R"({"format": 1, "name": "k", "target": "ascend", "limits": [8]})", error));
+  EXPECT_EQ(error, "manifest: 'limits' must hold objects");
+}
+
+/// A limit holds in its launch, where others are large enough, and a scalar has a sign.
+TEST(ArgumentChecker, KeepsLimits) {
+  std::string error;
+  const auto manifest = Manifest::parse(withLimit(soundLimit), error);
+  ASSERT_TRUE(manifest) << error;
+  const auto checker = ArgumentChecker::make(*manifest, error);
+  ASSERT_TRUE(checker) << error;
+  const auto isKept = [&](int64_t m, int64_t n, size_t launch = 0) {
+    const std::array<uint64_t, 3> slots = {0, uint64_t(m), uint64_t(n)};
+    return checker->checkLimits(launch, slots, error);
+  };
+  EXPECT_TRUE(isKept(8, 3));
+  EXPECT_TRUE(isKept(9, 2));
+  EXPECT_TRUE(isKept(-1, 3));
+  EXPECT_TRUE(isKept(9, 3, 1));
+  EXPECT_FALSE(isKept(9, 3));
+  EXPECT_EQ(error, "k: argument 1 'm' is 9, but at most 8 fits into tile 'a' (k.py:7), to which "
+                   "k.py:9 copies");
 }
 
 TEST(Manifest, ReadsThatTilesAreNeeded) {

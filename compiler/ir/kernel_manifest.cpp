@@ -235,6 +235,32 @@ json::Array launchesToJson(func::FuncOp kernel, bool isAscend) {
   return list;
 }
 
+json::Array limitsToJson(ArrayRef<KernelArgument> arguments, ArrayRef<ArgumentLimit> limits) {
+  const auto slotOf = [&](unsigned number) {
+    return int64_t(llvm::find_if(arguments, [&](const KernelArgument& argument) {
+                     return argument.number == number;
+                   })->slot);
+  };
+  const auto place = [](const Place& at) {
+    return at.isKnown() ? at.file + ":" + std::to_string(at.line) : std::string();
+  };
+  json::Array list;
+  for (const ArgumentLimit& limit : limits) {
+    json::Array where;
+    for (const ArgumentLeast& needed : limit.where)
+      where.push_back(json::Array{slotOf(needed.argument), needed.least});
+    list.push_back(json::Object{{"launch", limit.launch},
+                                {"slot", slotOf(limit.argument)},
+                                {"most", limit.most},
+                                {"where", std::move(where)},
+                                {"tile", limit.tile},
+                                {"fills", limit.fills},
+                                {"tile_place", place(limit.tilePlace)},
+                                {"copy_place", place(limit.copyPlace)}});
+  }
+  return list;
+}
+
 StringRef floatName(Type element) {
   if (element.isF16())
     return "float16";
@@ -293,10 +319,12 @@ bool waitsForBlocks(Operation* launch) {
 }
 
 std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, int64_t scratchBytes,
-                         int64_t workspaceBytes, int64_t coresPerBlock, bool usesTiles) {
+                         int64_t workspaceBytes, int64_t coresPerBlock, bool usesTiles,
+                         ArrayRef<ArgumentLimit> limits) {
   json::Array parameters, symbols, unread, given;
   llvm::StringMap<int64_t> numbers;
-  for (const KernelArgument& argument : kernelArguments(kernel)) {
+  const SmallVector<KernelArgument> arguments = kernelArguments(kernel);
+  for (const KernelArgument& argument : arguments) {
     if (argument.kind != KernelArgument::Symbol)
       numbers[argument.name] = int64_t(parameters.size());
     if (!argument.scalar.empty())
@@ -322,6 +350,8 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"asserts", assertsToJson(kernel)}};
   if (usesTiles)
     manifest["tiles"] = true;
+  if (!limits.empty())
+    manifest["limits"] = limitsToJson(arguments, limits);
   if (!given.empty())
     manifest["scalar_symbols"] = std::move(given);
   std::string text;

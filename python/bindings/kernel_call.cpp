@@ -104,7 +104,11 @@ public:
     for (size_t i = 0; i < spec.params.size(); ++i)
       if (spec.params[i].isTensor && !checker.checkShape(i, views[i], symbolValues, error))
         return fail(PyExc_ValueError);
-    return checker.checkApart({views.data(), spec.params.size()}, error) || fail(PyExc_ValueError);
+    if (!checker.checkApart({views.data(), spec.params.size()}, error))
+      return fail(PyExc_ValueError);
+    return !kernel.device ||
+           kernel.device->checkLimits({slots.data(), checker.slotCount()}, checker, error) ||
+           fail(PyExc_ValueError);
   }
 
   /// Warns at the first call where PyTorch would record a gradient: nothing that a kernel computes has one.

@@ -184,6 +184,21 @@ std::shared_ptr<AscendKernel> AscendKernel::fromMemory(std::span<const char> lib
   return kernel->open(freshPathOf(file), error) ? kernel : nullptr;
 }
 
+bool AscendKernel::checkLimits(std::span<const uint64_t> slots, const ArgumentChecker& checker,
+                               std::string& error) const {
+  if (spec.limits.empty())
+    return true;
+  for (size_t i = 0; i < grids.size(); ++i) {
+    int64_t extents[3] = {1, 1, 1};
+    grids[i](slots.data(), extents);
+    const bool hasBlocks =
+        std::all_of(extents, extents + 3, [](int64_t extent) { return extent > 0; });
+    if (hasBlocks && !checker.checkLimits(i, slots, error))
+      return false;
+  }
+  return true;
+}
+
 bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const ArgumentChecker& checker,
                           std::span<const uint64_t> bytes, std::span<const bool> isReadOnly,
                           const volatile int32_t& stop, std::vector<std::string>& warnings,

@@ -27,6 +27,10 @@ public:
   static std::shared_ptr<AscendKernel> fromMemory(std::span<const char> library,
                                                   const Manifest& manifest, std::string& error);
 
+  /// Whether the numbers among `slots` keep the limits of all launches that have blocks; else `error` says which one doesn't.
+  bool checkLimits(std::span<const uint64_t> slots, const ArgumentChecker& checker,
+                   std::string& error) const;
+
   /// Copies the tensors to the device, runs all blocks, waits, and copies back what may be
   /// written. `slots` holds host addresses, scalars and symbols (tilewright/kernel_abi.h), `bytes`
   /// the size of each parameter's tensor (0 for scalars), `isReadOnly` whether it must stay.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/argument_bounds.h"
 
+#include "compiler/ir/place_of.h"
+
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
@@ -11,6 +13,28 @@ BlockArgument argumentOf(Value number) {
   auto argument = dyn_cast<BlockArgument>(IndexRanges::symbolOf(number));
   return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) ? argument
                                                                            : BlockArgument();
+}
+
+SmallVector<tile::ArgumentLimit> limitsOf(func::FuncOp kernel, int64_t launch) {
+  SmallVector<tile::ArgumentLimit> limits;
+  auto list = kernel->getAttrOfType<ArrayAttr>(kLimitsAttr);
+  for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>()) {
+    auto fields = cast<DictionaryAttr>(entry);
+    const auto integer = [&](StringRef name) { return fields.getAs<IntegerAttr>(name).getInt(); };
+    const auto place = [&](StringRef name) { return placeOf(fields.getAs<LocationAttr>(name)); };
+    tile::ArgumentLimit& limit = limits.emplace_back();
+    limit.launch = launch;
+    limit.argument = unsigned(integer("argument"));
+    limit.most = integer("most");
+    const ArrayRef<int64_t> where = fields.getAs<DenseI64ArrayAttr>("where").asArrayRef();
+    for (size_t i = 0; i + 1 < where.size(); i += 2)
+      limit.where.push_back({unsigned(where[i]), where[i + 1]});
+    limit.tile = fields.getAs<StringAttr>("tile").str();
+    limit.fills = fields.getAs<BoolAttr>("fills").getValue();
+    limit.tilePlace = place("tile_place");
+    limit.copyPlace = place("copy_place");
+  }
+  return limits;
 }
 
 void assumeArgumentBounds(func::FuncOp kernel, IndexRanges& ranges) {

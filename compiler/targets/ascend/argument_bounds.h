@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The most that numbers can be which a kernel is given: with more of them it would leave its tiles, which is an error.
-/// Only what finds flags, and says what is filled, takes that for granted: what is loaded stays within its tensor
+/// The most that numbers can be which a kernel is given: with more of them it would leave its tiles, which is an error
+/// of the call (`runtime/arguments.h`). Only what finds flags, and says what is filled, takes that for granted: what is loaded stays within its tensor
 /// with any number.
 #pragma once
 
 #include "compiler/ir/index_ranges.h"
+#include "compiler/ir/kernel_manifest.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
@@ -12,6 +13,12 @@ namespace tilewright::ascend {
 
 /// Of an argument, set by the pass BoundArguments.
 inline constexpr llvm::StringLiteral kMostAttr = "ascend.most";
+
+/// Of a kernel, set by the same pass: a list of dictionaries, one for each limit that a call must keep.
+inline constexpr llvm::StringLiteral kLimitsAttr = "ascend.limits";
+
+/// The limits of a kernel of one launch, which is its kernel's `launch`th.
+llvm::SmallVector<tile::ArgumentLimit> limitsOf(mlir::func::FuncOp kernel, int64_t launch);
 
 void assumeArgumentBounds(mlir::func::FuncOp kernel, IndexRanges& ranges);
 

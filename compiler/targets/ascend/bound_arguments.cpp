@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BoundArguments: says what numbers that the kernel is given can be at most, because a part of a tile to which each run copies
+/// BoundArguments: says what numbers that the kernel is given can be at most, because a part of a tile that each run copies
 /// would else end behind the tile.
 ///
 ///   func.func @k(%A: ..., %m: i32)                           func.func @k(%A: ..., %m: i32 {ascend.most = 8})
-///   %n = arith.index_cast %m : i32 to index
+///   %n = arith.index_cast %m : i32 to index                     attributes {ascend.limits = [{argument = 1, most = 8, ..}]}
 ///   tile.for %k = 0 to 2 {                              ->   (the rest stays)
 ///     %row = arith.muli %k, %c8
 ///     tile.copy %A[0, 0] [%n, 24] to %a[%row, 0] [%n, 24] : ... !tile.buffer<16x24xf32, UB>
 ///
+/// The limits are what each call is checked for. Of a part `[%m, %n]` nothing is copied where one of them is 0, so the limit of
+/// each holds where the other is 1 or more; passes take it for granted only if nothing else is done with the number then.
 /// What stands in a branch, or in a loop that may have no turn, says nothing. An extent that is an argument is that itself
 /// then, in place of `(i + m) - i`. It stands before copies are expanded: behind that no part of a tile is left, only
 /// what of it lies within the tensor.
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -24,16 +28,28 @@ namespace tilewright::ascend {
 namespace {
 
 using namespace mlir;
+using tile::ArgumentLeast;
 
 /// Larger numbers are none of a tile.
 constexpr int64_t kEndless = int64_t{1} << 40;
+
+/// Of an argument, in a copy that each run comes to.
+struct Limit {
+  BlockArgument argument;
+  int64_t most;
+  SmallVector<ArgumentLeast> where; ///< the copy moves something then, and nothing else
+  tile::CopyOp copy;
+  Value tile; ///< of its two sides
+};
 
 class Bounds {
 public:
   void visit(Block& block) {
     for (Operation& op : block) {
       if (auto copy = dyn_cast<tile::CopyOp>(op))
-        note(copy.getTargetRegion());
+        noteSides(copy);
+      else if (auto scope = dyn_cast<ScopeOp>(op))
+        visit(scope.getBody().front());
       else if (auto loop = dyn_cast<tile::ForOp>(op); loop && addTurns(loop))
         visit(*loop.getBodyBlock());
     }
@@ -47,9 +63,10 @@ public:
       const Value value = operand.get();
       if (!value.getType().isIndex() || IndexRanges::symbolOf(value) != value)
         continue;
-      const BlockArgument argument = argumentIn(sumOf(value));
-      if (!argument)
+      const std::optional<Length> length = lengthIn(sumOf(value));
+      if (!length || length->times != 1 || length->more != 0)
         continue;
+      const BlockArgument argument = length->argument;
       Value& number = named[argument];
       if (!number)
         number =
@@ -60,7 +77,19 @@ public:
     }
   }
 
-  llvm::MapVector<BlockArgument, int64_t> most;
+  /// The least limit of each argument that holds in all runs, or where anything is done with it.
+  llvm::MapVector<BlockArgument, int64_t> mostOfEach() {
+    llvm::MapVector<BlockArgument, int64_t> most;
+    for (const Limit& limit : limits) {
+      if (!limit.where.empty() && !isIdleWithout(limit))
+        continue;
+      const auto [at, isNew] = most.try_emplace(limit.argument, limit.most);
+      at->second = std::min(at->second, limit.most);
+    }
+    return most;
+  }
+
+  SmallVector<Limit> limits; ///< one for an argument and what it holds for
 
 private:
   /// Of a loop that surely comes to its first and its last turn.
@@ -80,19 +109,85 @@ private:
     return true;
   }
 
-  void note(const tile::BufferRegion& region) {
+  void noteSides(tile::CopyOp copy) {
+    note(copy, copy.getTargetRegion());
+    if (copy.getEnds().empty()) // else not all of its source is read
+      note(copy, copy.getSourceRegion());
+  }
+
+  void note(tile::CopyOp copy, const tile::BufferRegion& region) {
     if (region.type().getSpace() == tile::MemorySpace::Global)
       return;
     for (size_t dim = 0; dim < region.extents.size(); ++dim) {
-      const Sum extent = sumOf(region.extents[dim]), first = sumOf(region.offsets[dim]);
+      const std::optional<Length> length = lengthIn(sumOf(region.extents[dim]));
+      const std::optional<int64_t> last = inLastTurn(sumOf(region.offsets[dim]));
       const int64_t size = region.type().getShape()[dim];
-      const BlockArgument argument = argumentIn(extent);
-      const std::optional<int64_t> last = inLastTurn(first);
-      if (!argument || !last || *last < 0 || ShapedType::isDynamic(size) || *last > size)
+      if (!length || !last || *last < 0 || ShapedType::isDynamic(size) || *last > size)
         continue;
-      const auto [at, isNew] = most.try_emplace(argument, size - *last);
-      at->second = std::min(at->second, size - *last);
+      const int64_t most = llvm::divideFloorSigned(size - *last - length->more, length->times);
+      if (std::optional where = whereMoved(region, dim, length->argument, most))
+        add({length->argument, most, std::move(*where), copy, region.buffer});
     }
+  }
+
+  void add(Limit limit) {
+    for (Limit& other : limits)
+      if (other.argument == limit.argument && other.where == limit.where) {
+        if (limit.most < other.most)
+          other = std::move(limit);
+        return;
+      }
+    limits.push_back(std::move(limit));
+  }
+
+  /// What other arguments must be for a part not to be empty where this one is more than `most`; nothing if that isn't known.
+  std::optional<SmallVector<ArgumentLeast>> whereMoved(const tile::BufferRegion& region, size_t dim,
+                                                       BlockArgument argument, int64_t most) {
+    SmallVector<ArgumentLeast> where;
+    for (size_t other = 0; other < region.extents.size(); ++other) {
+      if (other == dim)
+        continue;
+      const Sum sum = sumOf(region.extents[other]);
+      const std::optional<Length> length = lengthIn(sum);
+      if (!length && (!sum.times.empty() || sum.constant < 1))
+        return std::nullopt;
+      if (!length)
+        continue;
+      const ArgumentLeast needed = length->ofOne();
+      if (length->argument == argument && needed.least <= most + 1)
+        continue;
+      if (!llvm::is_contained(where, needed))
+        where.push_back(needed);
+    }
+    llvm::sort(where);
+    return where;
+  }
+
+  /// Whether an argument is only used by copies that move nothing where a limit of it doesn't hold.
+  bool isIdleWithout(const Limit& limit) {
+    auto kernel = cast<func::FuncOp>(limit.argument.getOwner()->getParentOp());
+    if (kernel.getArgAttr(limit.argument.getArgNumber(), tile::kSymbolAttr))
+      return false; // extents of tensors name it
+    SmallVector<Value> numbers{limit.argument};
+    for (size_t next = 0; next < numbers.size(); ++next)
+      for (Operation* user : numbers[next].getUsers()) {
+        auto copy = dyn_cast<tile::CopyOp>(user);
+        if (copy && llvm::all_of(limit.where, [&](const ArgumentLeast& needed) {
+              return isEmptyWithout(copy.getTargetRegion(), needed);
+            }))
+          continue;
+        if (!isa_and_present<arith::ArithDialect>(user->getDialect()))
+          return false;
+        llvm::append_range(numbers, user->getResults());
+      }
+    return true;
+  }
+
+  bool isEmptyWithout(const tile::BufferRegion& region, const ArgumentLeast& needed) {
+    return llvm::any_of(region.extents, [&](OpFoldResult extent) {
+      const std::optional<Length> length = lengthIn(sumOf(extent));
+      return length && length->ofOne() == needed;
+    });
   }
 
   /// A number as what is added up in it.
@@ -148,10 +243,23 @@ private:
     return sum;
   }
 
-  /// The argument that a number is; null if it is none.
-  static BlockArgument argumentIn(const Sum& sum) {
-    const bool isOne = sum.constant == 0 && sum.times.size() == 1 && sum.times.front().second == 1;
-    return isOne ? argumentOf(sum.times.front().first) : BlockArgument();
+  /// `times * argument + more`, with `times` above 0.
+  struct Length {
+    BlockArgument argument;
+    int64_t times, more;
+
+    /// What the argument must be for the length to be 1 or more.
+    ArgumentLeast ofOne() const {
+      return {argument.getArgNumber(), llvm::divideFloorSigned(-more, times) + 1};
+    }
+  };
+
+  static std::optional<Length> lengthIn(const Sum& sum) {
+    if (sum.times.size() != 1 || sum.times.front().second < 1)
+      return std::nullopt;
+    const BlockArgument argument = argumentOf(sum.times.front().first);
+    return argument ? std::optional(Length{argument, sum.times.front().second, sum.constant})
+                    : std::nullopt;
   }
 
   /// What a number is in the last turn of all loops around; nothing if that isn't known.
@@ -170,6 +278,30 @@ private:
   llvm::DenseMap<std::pair<Value, Value>, Value> products; ///< by their factors, the first one
 };
 
+/// Limits by tiles that the kernel names.
+void setLimits(func::FuncOp kernel, MutableArrayRef<Limit> limits) {
+  Builder builder(kernel.getContext());
+  SmallVector<Attribute> list;
+  for (Limit& limit : limits) {
+    auto tile = npu::storageOf(limit.tile).getDefiningOp<tile::AllocOp>();
+    if (!tile || !tile.getSymName())
+      continue;
+    SmallVector<int64_t> where;
+    for (const ArgumentLeast& needed : limit.where)
+      where.append({int64_t(needed.argument), needed.least});
+    list.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("argument", builder.getIndexAttr(limit.argument.getArgNumber())),
+         builder.getNamedAttr("most", builder.getIndexAttr(limit.most)),
+         builder.getNamedAttr("where", builder.getDenseI64ArrayAttr(where)),
+         builder.getNamedAttr("tile", tile.getSymNameAttr()),
+         builder.getNamedAttr("fills", builder.getBoolAttr(limit.tile == limit.copy.getTarget())),
+         builder.getNamedAttr("tile_place", LocationAttr(tile.getLoc())),
+         builder.getNamedAttr("copy_place", LocationAttr(limit.copy.getLoc()))}));
+  }
+  if (!list.empty())
+    kernel->setAttr(kLimitsAttr, builder.getArrayAttr(list));
+}
+
 struct BoundArguments : KernelPass<BoundArguments> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BoundArguments)
   static constexpr llvm::StringLiteral kArgument = "ascend-bound-arguments";
@@ -183,8 +315,9 @@ struct BoundArguments : KernelPass<BoundArguments> {
     for (auto launch : kernel.getOps<tile::LaunchOp>())
       bounds.visit(*launch.getBodyBlock());
     Builder builder(&getContext());
-    for (const auto& [argument, most] : bounds.most)
+    for (const auto& [argument, most] : bounds.mostOfEach())
       kernel.setArgAttr(argument.getArgNumber(), kMostAttr, builder.getI64IntegerAttr(most));
+    setLimits(kernel, bounds.limits);
   }
 };
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --ascend-bound-arguments --split-input-file | FileCheck %s
 
-// The last turn leaves least of the tile. What is stored says nothing: the tensor's edge cuts it.
+// The last turn leaves least of the tile. Nothing is copied where one of m and n is 0, and nothing else asks for them.
 // CHECK-LABEL: func.func @rows_of_a_tile
 // CHECK-SAME: %arg1: i32 {ascend.most = 8 : i64}
 // CHECK-SAME: %arg2: i32 {ascend.most = 20 : i64}
-// CHECK-SAME: %arg3: i32)
+// CHECK-SAME: %arg3: i32 {ascend.most = 17 : i64}
+// CHECK-SAME: {argument = 1 : index, {{.*}}fills = true, most = 8 : index, tile = "a", {{.*}}where = array<i64: 2, 1>}
+// CHECK-SAME: {argument = 2 : index, {{.*}}fills = true, most = 20 : index, tile = "a", {{.*}}where = array<i64: 1, 1>}
+// CHECK-SAME: {argument = 3 : index, {{.*}}fills = false, most = 17 : index, tile = "a", {{.*}}where = array<i64>}
 func.func @rows_of_a_tile(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32, %k: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -33,7 +36,7 @@ func.func @rows_of_a_tile(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32,
 // -----
 // In a branch, in a loop that may have no turn, or that may be left before its last one.
 // CHECK-LABEL: func.func @not_in_each_run
-// CHECK-NOT: ascend.most
+// CHECK-NOT: ascend.{{most|limits}}
 func.func @not_in_each_run(%A: !tile.buffer<64xf32, global>, %n: i32, %m: i32, %k: i32, %yes: i1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -81,6 +84,55 @@ func.func @from_place_to_place(%A: !tile.buffer<64xf32, global>, %n: i32) {
       %count = arith.subi %end, %begin : index
       tile.copy %A[%begin] [%count] : !tile.buffer<64xf32, global> to %a[0] [%count] : !tile.buffer<16xf32, UB>
     }
+  }
+  return
+}
+
+// -----
+// Where n is 0, m may be anything: it counts turns, too, so nothing takes its limit for granted, but calls keep it.
+// Three rows to each of k, and two more.
+// CHECK-LABEL: func.func @asked_for_elsewhere
+// CHECK-SAME: %arg1: i32, %arg2: i32 {ascend.most = 24 : i64}, %arg3: i32 {ascend.most = 4 : i64})
+// CHECK-SAME: {argument = 1 : index, {{.*}}most = 16 : index, {{.*}}where = array<i64: 2, 1>}
+// CHECK-SAME: {argument = 2 : index, {{.*}}most = 24 : index, {{.*}}where = array<i64: 1, 1>}
+// CHECK-SAME: {argument = 3 : index, {{.*}}most = 4 : index, {{.*}}where = array<i64>}
+func.func @asked_for_elsewhere(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32, %k: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %rows = arith.index_cast %m : i32 to index
+  %columns = arith.index_cast %n : i32 to index
+  %threes = arith.index_cast %k : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x24xf32, UB>
+    ascend.scope vector {
+      tile.copy %A[0, 0] [%rows, %columns] : !tile.buffer<64x24xf32, global> to %a[0, 0] [%rows, %columns] : !tile.buffer<16x24xf32, UB>
+    }
+    %times = arith.muli %threes, %c3 : index
+    %more = arith.addi %times, %c2 : index
+    tile.copy %A[0, 0] [%more, 24] : !tile.buffer<64x24xf32, global> to %a[0, 0] [%more, 24] : !tile.buffer<16x24xf32, UB>
+    tile.for %i = %c0 to %rows step %c1 {
+      tile.copy %A[0, 0] [1, 24] : !tile.buffer<64x24xf32, global> to %a[0, 0] [1, 24] : !tile.buffer<16x24xf32, UB>
+    }
+  }
+  return
+}
+
+// -----
+// Of other numbers nothing is known, so of these parts neither whether they are empty.
+// CHECK-LABEL: func.func @of_unknown_columns
+// CHECK-NOT: ascend.{{most|limits}}
+func.func @of_unknown_columns(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32) {
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %rows = arith.index_cast %m : i32 to index
+  %number = arith.index_cast %n : i32 to index
+  %columns = arith.minsi %number, %c8 : index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x24xf32, UB>
+    tile.copy %A[0, 0] [%rows, %columns] : !tile.buffer<64x24xf32, global> to %a[0, 0] [%rows, %columns] : !tile.buffer<16x24xf32, UB>
+    tile.copy %A[0, 0] [%rows, 0] : !tile.buffer<64x24xf32, global> to %a[0, 0] [%rows, 0] : !tile.buffer<16x24xf32, UB>
   }
   return
 }

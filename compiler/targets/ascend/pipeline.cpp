@@ -9,6 +9,7 @@
 #include "compiler/ir/thread_ops.h"
 #include "compiler/passes/analysis/thread_groups.h"
 #include "compiler/passes/passes.h"
+#include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/bind_addresses.h"
 #include "compiler/targets/ascend/build_library.h"
 #include "compiler/targets/ascend/describe_resources.h"
@@ -235,13 +236,17 @@ bool addTexts(func::FuncOp written, MutableArrayRef<Part> parts, Session& sessio
 
 std::string manifestOf(func::FuncOp written, MutableArrayRef<Part> parts, const Session& session) {
   int64_t workspace = 0;
-  for (Part& part : parts)
+  SmallVector<tile::ArgumentLimit> limits;
+  for (auto [number, part] : llvm::enumerate(parts)) {
     if (auto bytes = part.kernel()->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr))
       workspace = std::max(workspace, bytes.getInt());
+    llvm::append_range(limits, limitsOf(part.kernel(), int64_t(number)));
+  }
   // Of several launches the grid counts cores.
   const int64_t cores =
       parts.size() > 1 ? 1 : launchKindOf(parts.front().kernel()).launchedPerBlock();
-  return tile::makeManifest(written, "ascend", session.chip->name, 0, workspace, cores);
+  return tile::makeManifest(written, "ascend", session.chip->name, 0, workspace, cores,
+                            /*usesTiles=*/false, limits);
 }
 
 bool build(const std::string& source, MutableArrayRef<Part> parts, Session& session) {
