@@ -13,8 +13,8 @@
 ///     }
 ///
 /// A side is a list of steps: what stands between two waits, the waits, and the ends of loops and branches that hold
-/// waits. A number in shared memory says where it is. Each step stands in a branch of its own with the side's conditions, so
-/// that what stands behind knows nothing of turns. Values that a later step reads are computed again, or kept by
+/// waits, or are left by a break or continue. A number in shared memory says where it is. Each step stands in a branch
+/// of its own with the side's conditions, so that what stands behind knows nothing of turns. Values that a later step reads are computed again, or kept by
 /// each thread. It stands before all that knows of groups.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
@@ -52,6 +52,18 @@ bool holdsWait(Operation* op) {
   return anyOf(op, isWait);
 }
 
+/// Whether a break or continue below ends a turn of a loop around `op`.
+bool leavesLoop(Operation* op) {
+  return anyOf(op, [op](Operation* nested) {
+    if (!isa<tile::BreakOp, tile::ContinueOp>(nested))
+      return false;
+    Operation* loop = nested->getParentOp();
+    while (!isa<tile::ForOp, tile::WhileOp, tile::LaunchOp>(loop))
+      loop = loop->getParentOp();
+    return loop->isProperAncestor(op);
+  });
+}
+
 /// One step of a side.
 struct Step {
   enum Kind {
@@ -59,13 +71,18 @@ struct Step {
     Wait,   ///< goes on if `op`'s condition holds
     Enter,  ///< a loop: its bounds; at `target` if it has no turn
     Next,   ///< its next turn, at `target`, if there is one
-    Choose, ///< a branch: at `target` if its condition doesn't hold
+    Choose, ///< a branch, or a while's turn: at `target` if its condition doesn't hold
     Jump,   ///< to `target`
   };
   Kind kind;
   Operation* op = nullptr;
   SmallVector<Operation*> ops;
   size_t target = 0;
+};
+
+/// The jumps of a loop's breaks and continues, whose targets are known at its end.
+struct Exits {
+  SmallVector<size_t> breaks, continues;
 };
 
 /// The branches that lead to a side: each, and whether by its else.
@@ -90,6 +107,12 @@ public:
         return false;
     if (sides.size() < 2)
       return false;
+    SmallVector<Operation*> toSides;
+    for (const Side& side : sides)
+      for (auto [branch, isElse] : side.path)
+        toSides.push_back(branch);
+    const ThreadDivergence ofSides(launch, toSides);
+    inside = &ofSides;
     for (Side& side : sides)
       if (!addSteps(side, *side.block) || !valuesCanMove(side))
         return false;
@@ -153,9 +176,11 @@ private:
     for (Operation& op : block) {
       if (op.hasTrait<OpTrait::IsTerminator>())
         continue;
-      if (!holdsWait(&op)) {
-        if (isa<tile::BreakOp, tile::ContinueOp>(op))
-          return false;
+      if (isa<tile::BreakOp, tile::ContinueOp>(op)) {
+        flush();
+        return leave(side, &op); // what follows is dead
+      }
+      if (!holdsWait(&op) && !leavesLoop(&op)) {
         ops.push_back(&op);
         continue;
       }
@@ -169,21 +194,26 @@ private:
     return true;
   }
 
-  bool addStructure(Side& side, Operation* op) {
-    const size_t first = side.steps.size();
-    if (auto loop = dyn_cast<tile::ForOp>(op)) {
-      if (anyOf(op, [](Operation* nested) { return isa<tile::BreakOp, tile::ContinueOp>(nested); }))
-        return false;
-      side.steps.push_back({Step::Enter, op, {}, 0});
-      if (!addSteps(side, *loop.getBodyBlock()))
-        return false;
-      side.steps.push_back({Step::Next, op, {}, first + 1});
-      side.steps[first].target = side.steps.size();
-      return true;
-    }
-    auto branch = dyn_cast<scf::IfOp>(op);
-    if (!branch || branch.getNumResults() > 0 || divergence.differs(branch))
+  bool leave(Side& side, Operation* op) {
+    if (exits.empty()) // of a loop around the branches
       return false;
+    auto& jumps = isa<tile::BreakOp>(op) ? exits.back().breaks : exits.back().continues;
+    jumps.push_back(side.steps.size());
+    side.steps.push_back({Step::Jump, op, {}, 0});
+    return true;
+  }
+
+  bool addStructure(Side& side, Operation* op) {
+    if (inside->differs(op) || op->getNumResults() > 0)
+      return false;
+    if (auto loop = dyn_cast<tile::ForOp>(op))
+      return addLoop(side, loop);
+    if (auto loop = dyn_cast<tile::WhileOp>(op))
+      return addLoop(side, loop);
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (!branch)
+      return false;
+    const size_t first = side.steps.size();
     side.steps.push_back({Step::Choose, op, {}, 0});
     if (!addSteps(side, *branch.thenBlock()))
       return false;
@@ -194,6 +224,47 @@ private:
       return false;
     side.steps[jump].target = side.steps.size();
     return true;
+  }
+
+  bool addLoop(Side& side, tile::ForOp loop) {
+    const size_t first = side.steps.size();
+    side.steps.push_back({Step::Enter, loop, {}, 0});
+    if (!addBody(side, *loop.getBodyBlock()))
+      return false;
+    const size_t next = side.steps.size();
+    side.steps.push_back({Step::Next, loop, {}, first + 1});
+    side.steps[first].target = side.steps.size();
+    close(side, next);
+    return true;
+  }
+
+  bool addLoop(Side& side, tile::WhileOp loop) {
+    const size_t first = side.steps.size();
+    Block& condition = loop.getCondition().front();
+    if (!addSteps(side, condition))
+      return false;
+    const size_t choice = side.steps.size();
+    side.steps.push_back({Step::Choose, condition.getTerminator(), {}, 0});
+    if (!addBody(side, loop.getBody().front()))
+      return false;
+    side.steps.push_back({Step::Jump, loop, {}, first});
+    side.steps[choice].target = side.steps.size();
+    close(side, first);
+    return true;
+  }
+
+  bool addBody(Side& side, Block& body) {
+    exits.emplace_back();
+    return addSteps(side, body);
+  }
+
+  /// Sets the targets of a loop's breaks, to behind it, and of its continues.
+  void close(Side& side, size_t next) {
+    const Exits jumps = exits.pop_back_val();
+    for (size_t jump : jumps.breaks)
+      side.steps[jump].target = side.steps.size();
+    for (size_t jump : jumps.continues)
+      side.steps[jump].target = next;
   }
 
   /// Whether what steps read of earlier ones can be computed again, or kept in a variable.
@@ -386,20 +457,28 @@ private:
     tile::ConditionOp::create(builder, place, isOpen);
     builder.setInsertionPointToStart(&turns.getBody().front());
     set(moved, number(0));
-    Operation* wait = nullptr;
     for (Side& side : sides)
       for (size_t step = 0; step < side.steps.size(); ++step) {
         OpBuilder::InsertionGuard guard(builder);
         auto turn = scf::IfOp::create(builder, place, isAt(at[&side], int64_t(step)), false);
         builder.setInsertionPointToStart(turn.thenBlock());
         writeStep(side, step);
-        if (!wait && side.steps[step].kind == Step::Wait)
-          wait = side.steps[step].op;
       }
-    Value goesOn = isAt(moved, 1);
-    auto stuck = tile::AssertOp::create(builder, wait->getLoc(), goesOn,
-                                        cast<tile::AssertOp>(wait).getMessage());
-    (void)stuck;
+    tellStuck();
+  }
+
+  /// Where no side has gone on, each that has not ended is at a wait: the first one is told.
+  void tellStuck() {
+    auto branch = scf::IfOp::create(builder, place, isAt(moved, 0), false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    for (Side& side : sides)
+      for (auto [number_, step] : llvm::enumerate(side.steps))
+        if (step.kind == Step::Wait) {
+          Value isElsewhere = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::ne,
+                                                    get(at[&side]), number(int64_t(number_)));
+          tile::AssertOp::create(builder, step.op->getLoc(), isElsewhere,
+                                 cast<tile::AssertOp>(step.op).getMessage());
+        }
   }
 
   void writeStep(Side& side, size_t number_) {
@@ -426,7 +505,7 @@ private:
       whereSaid([&] { goTo(side, number_ + 1); });
       return;
     case Step::Choose:
-      say(side, step.op, cast<scf::IfOp>(step.op).getCondition());
+      say(side, step.op, conditionOf(step.op));
       set(at[&side], number(int64_t(step.target)));
       set(moved, number(1));
       whereSaid([&] { goTo(side, number_ + 1); });
@@ -453,6 +532,12 @@ private:
       goTo(side, step.target);
       return;
     }
+  }
+
+  static Value conditionOf(Operation* op) {
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return branch.getCondition();
+    return cast<tile::ConditionOp>(op).getCondition();
   }
 
   void keep(Side& side, Operation* op, Value value, Value slot, IRMapping& known) {
@@ -488,6 +573,8 @@ private:
 
   tile::LaunchOp launch;
   const ThreadDivergence& divergence;
+  const ThreadDivergence* inside = nullptr; ///< what differs among the threads of a side
+  SmallVector<Exits> exits;                 ///< of the loops around what is added
   OpBuilder builder;
   Location place = UnknownLoc::get(builder.getContext());
   Operation* top = nullptr; ///< before it stands what the turns use

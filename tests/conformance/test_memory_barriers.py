@@ -304,3 +304,75 @@ def test_groups_that_wait_for_each_other_for_ever_are_told():
 
     with pytest.raises(RuntimeError, match="a wait for a memory barrier would never end"):
         tilewright.compile(kernel)(np.zeros(4, np.float32))
+
+
+@pytest.mark.parametrize("form", ["while", "break", "continue"])
+def test_groups_take_turns_in_loops_that_are_left_early(agree, form):
+    """A persistent kernel: blocks load and use rows b, b + 2, ... as one number of rows says."""
+
+    @T.macro
+    def hand_over(A, s, full, free, count, row, tx):
+        T.mbarrier_wait_parity(free[count % 2], count // 2 % 2 ^ 1)
+        s[count % 2, tx - 32] = A[row, tx - 32]
+        T.mbarrier_arrive(full[count % 2])
+
+    @T.prim_func
+    def kernel(A: T.Tensor((7, 32), "float32"), B: T.Tensor((7, 32), "float32"), n: T.int32):
+        with T.Kernel(2, threads=64) as b:
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((2, 32), "float32")
+            full = T.alloc_barrier([32, 32])
+            free = T.alloc_barrier([32, 32])
+            count = T.alloc_var("int32", init=0)
+            if tx >= 32:
+                if form == "while":
+                    row = T.alloc_var("int32")
+                    row = b
+                    while row < n:
+                        hand_over(A, s, full, free, count, row, tx)
+                        count += 1
+                        row += 2
+                else:
+                    for i in T.serial(8):
+                        if form == "break":
+                            if b + 2 * i >= n:
+                                break
+                        elif i % 2 != b or i >= n:
+                            continue
+                        hand_over(A, s, full, free, count, b + 2 * i if form == "break" else i, tx)
+                        count += 1
+            else:
+                for i in T.serial((n + 1 - b) // 2):
+                    T.mbarrier_wait_parity(full[i % 2], i // 2 % 2)
+                    B[b + 2 * i, tx] = s[i % 2, tx] + i
+                    T.mbarrier_arrive(free[i % 2])
+
+    a = np.random.default_rng(4).standard_normal((7, 32), np.float32)
+    for n in (0, 1, 5):
+        want = np.where(np.arange(7)[:, None] < n, a + np.arange(7)[:, None] // 2, np.float32(0))
+        agree(kernel, [a, np.zeros((7, 32), np.float32), n], {1: want})
+
+
+def test_the_wait_that_would_never_end_is_told():
+    """The loader's loop has ended; the other group waits once more."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=64):
+            full = T.alloc_barrier(32)
+            free = T.alloc_barrier(32)
+            tx = T.get_thread_binding()
+            if tx >= 32:
+                for i in T.serial(4):
+                    T.barrier_wait(free, (i + 1) % 2)
+                    T.barrier_arrive(full)
+            else:
+                for i in T.serial(5):
+                    T.barrier_wait(full, i % 2)  # the last one
+                    T.barrier_arrive(free)
+
+    lines = Path(__file__).read_text().splitlines()
+    line = 1 + next(n for n, text in enumerate(lines) if text.endswith("# the last one"))
+    for target in ("cpu", "reference"):
+        with pytest.raises((RuntimeError, tilewright.KernelError), match=f":{line}:"):
+            tilewright.compile(kernel, target=target)(np.zeros(4, np.float32))

@@ -30,7 +30,8 @@ Value rootBuffer(Value buffer) {
   return buffer;
 }
 
-ThreadDivergence::ThreadDivergence(tile::LaunchOp launch) {
+ThreadDivergence::ThreadDivergence(tile::LaunchOp launch, llvm::ArrayRef<Operation*> together)
+    : together(together.begin(), together.end()) {
   do {
     changed = false;
     visit(*launch.getBodyBlock(), /*isApart=*/false);
@@ -80,6 +81,7 @@ void ThreadDivergence::visitStructure(Operation& op, bool isApart) {
     Operation* end = loop.getCondition().front().getTerminator();
     isOwnWay |= anyDiffers(end->getOperands());
   }
+  isOwnWay &= !together.contains(&op);
   if (isOwnWay) {
     changed |= structures.insert(&op).second;
     for (Region& region : op.getRegions())

@@ -16,7 +16,8 @@ mlir::Value rootBuffer(mlir::Value buffer);
 /// gives all threads the same where its indices are the same.
 class ThreadDivergence {
 public:
-  explicit ThreadDivergence(tile::LaunchOp launch);
+  /// As among threads that go the same way through each of `together`.
+  explicit ThreadDivergence(tile::LaunchOp launch, llvm::ArrayRef<mlir::Operation*> together = {});
 
   bool differs(mlir::Value value) const {
     return values.contains(value);
@@ -34,6 +35,7 @@ private:
     changed |= values.insert(value).second;
   }
 
+  llvm::DenseSet<mlir::Operation*> together;
   llvm::DenseSet<mlir::Value> values; ///< scalars, and buffers of a thread
   llvm::DenseSet<mlir::Operation*> structures;
   bool changed = false;
