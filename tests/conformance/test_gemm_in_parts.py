@@ -38,3 +38,38 @@ def test_rows_in_parts(agree, dtype, columns, first):
     a = random.integers(-4, 5, (rows, 2 * depth)).astype(dtype)
     b = random.integers(-4, 5, (2 * depth, columns)).astype(dtype)
     agree(kernel, [a, b, np.zeros((rows, columns), dtype)], {2: a @ b + fill * first})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_what_is_summed_so_far_is_multiplied(agree, dtype):
+    """Each turn multiplies the sums of the turns up to it: they can't be made in one."""
+    turns, block = 4, 16
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((block, turns * block), dtype),
+        B: T.Tensor((turns * block, block), dtype),
+        C: T.Tensor((block, block), dtype),
+    ):
+        with T.Kernel(1, threads=64):
+            a = T.alloc_shared((block, block), dtype)
+            b = T.alloc_shared((block, block), dtype)
+            sums = T.alloc_fragment((block, block), dtype)
+            c = T.alloc_fragment((block, block), dtype)
+            T.clear(c)
+            for step in T.Pipelined(turns, num_stages=2):
+                T.copy(A[0, step * block], a)
+                T.copy(B[step * block, 0], b)
+                T.gemm(a, b, sums, clear_accum=step == 0)
+                T.gemm(sums, b, c)
+            T.copy(c, C)
+
+    random = np.random.default_rng(10)
+    a = random.integers(-2, 3, (block, turns * block)).astype(dtype)
+    b = random.integers(-2, 3, (turns * block, block)).astype(dtype)
+    sums, want = np.zeros((block, block), dtype), np.zeros((block, block), dtype)
+    for step in range(turns):
+        part = slice(step * block, (step + 1) * block)
+        sums = sums + a[:, part] @ b[part]
+        want = want + sums @ b[part]
+    agree(kernel, [a, b, np.zeros((block, block), dtype)], {2: want})

@@ -159,7 +159,9 @@ private:
         region.type().getLayout() || !isa_and_nonnull<tile::AllocOp>(region.buffer.getDefiningOp()))
       return false;
     const bool isOurs = llvm::all_of(region.buffer.getUsers(), [&](Operation* user) {
-      return llvm::is_contained(copies, user) || llvm::is_contained(gemms, user);
+      auto gemm = dyn_cast<tile::GemmOp>(user);
+      const bool isSum = gemm && gemm.getCRegion().buffer == region.buffer;
+      return !isSum && (llvm::is_contained(copies, user) || llvm::is_contained(gemms, user));
     });
     return isOurs && depthOf.insert({region.buffer, dim}).first->second == dim;
   }

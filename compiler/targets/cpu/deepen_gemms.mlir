@@ -145,3 +145,29 @@ func.func @stay(%X: !tile.buffer<16x144xf32, global> {tile.name = "X"},
   }
   return
 }
+
+// A gemm's sums that another one multiplies stay: each turn multiplies what has been summed so far.
+// CHECK-LABEL: func.func @sums_multiplied
+// CHECK-NOT: step %c{{[2-9]}}
+func.func @sums_multiplied(%X: !tile.buffer<16x144xf32, global> {tile.name = "X"},
+                           %Y: !tile.buffer<144x16xf32, global> {tile.name = "Y"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc "A" : !tile.buffer<16x16xf32, shared>
+    %B = tile.alloc "B" : !tile.buffer<16x16xf32, shared>
+    %S = tile.alloc "S" : !tile.buffer<16x16xf32, fragment>
+    %C = tile.alloc "C" : !tile.buffer<16x16xf32, fragment>
+    tile.for %k = %c0 to %c8 step %c1 {
+      %at = arith.muli %k, %c16 : index
+      tile.copy %X[0, %at] [16, 16] : !tile.buffer<16x144xf32, global> to %A : !tile.buffer<16x16xf32, shared>
+      tile.copy %Y[%at, 0] [16, 16] : !tile.buffer<144x16xf32, global> to %B : !tile.buffer<16x16xf32, shared>
+      %first = arith.cmpi eq, %k, %c0 : index
+      tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x16xf32, shared> into %S : !tile.buffer<16x16xf32, fragment> clear(%first)
+      tile.gemm %S : !tile.buffer<16x16xf32, fragment>, %B : !tile.buffer<16x16xf32, shared> into %C : !tile.buffer<16x16xf32, fragment>
+    }
+  }
+  return
+}
