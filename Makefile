@@ -34,7 +34,7 @@ check: setup  ## Format, lint, types, layering, sizes, names, messages, docs (cl
 tidy: build  ## Format all C++ and Python in place; clang-tidy over all C++ (long)
 	@$(env) python scripts/check.py --fix --tidy --all -j $(JOBS)
 
-docs: build  ## Generate the reference of ops and passes into build/docs
+docs: build  ## Generate the reference of the language, ops and passes into build/docs
 	@$(env) python scripts/make_docs.py
 
 sanitize: setup  ## All GoogleTests and lit tests under the address and undefined-behaviour sanitizers
