@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scripts do at Ctrl-C: they end all that they started, say one line, and give 130."""
+"""What the scripts do at Ctrl-C: they end all that they started, say one line, and give 130. If
+nobody reads what they print any more, they end it as well, and say nothing."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 
 INTERRUPTED = 130
+#: What a shell gives for a process that nobody reads from any more: `make bench | head`.
+UNREAD = 141
 SECONDS_TO_END = 10.0
 PR_SET_CHILD_SUBREAPER = 36
 #: The process that says the line: the first of these scripts, not those that it starts.
@@ -93,3 +96,7 @@ def run_until_interrupted(main: Callable[[], int], patience: float = SECONDS_TO_
         if is_speaker:
             print("\ninterrupted; the same command goes on where it stopped", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:
+        end_descendants(patience)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left at the end
+        return UNREAD

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from interrupts import SPEAKER
+from interrupts import SPEAKER, UNREAD
 from sources import ROOT
 
 #: A script whose process starts another one, which says who it is.
@@ -127,3 +127,35 @@ sys.exit(run_until_interrupted(main))
 def test_every_script_of_the_makefile(script):
     text = (ROOT / "scripts" / script).read_text()
     assert "sys.exit(run_until_interrupted(" in text
+
+
+def test_nobody_reads():
+    """It ends what it started, without a traceback."""
+    script = """
+import subprocess, sys
+from interrupts import run_until_interrupted
+
+def main():
+    started = subprocess.Popen(["sleep", "100"])
+    print(started.pid, flush=True)
+    sys.stdin.readline()
+    print("more", flush=True)
+    return 0
+
+sys.exit(run_until_interrupted(main))
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT / "scripts",
+    ) as process:
+        started = int(process.stdout.readline())
+        process.stdout.close()
+        process.stdin.write("go on\n")
+        process.stdin.flush()
+        assert process.stderr.read() == ""
+        assert process.wait(60) == UNREAD
+        assert not is_running(started)
