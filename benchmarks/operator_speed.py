@@ -153,6 +153,15 @@ def wide_blocks(m: int, n: int, k: int, threads: int) -> dict[str, int]:
     return {"rows": rows, "block_m": 32, "block_n": 512, "block_k": 512} if fits else {}
 
 
+def fast_blocks(m: int, n: int, k: int) -> dict[str, int]:
+    """For AMX, by pieces: those of a tile of B, six bytes for each element of float32, take a fifth
+    of a second-level cache of 2 MB, and many rows of A pass by. By blocks where that doesn't fit."""
+    rows = min(m, 2048)
+    if m % rows or rows % 64 or n % 512 or k % 128:
+        return {"block_m": 512, "block_n": 256, "block_k": 128}
+    return {"rows": rows, "block_m": 64, "block_n": 512, "block_k": 128}
+
+
 def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
     """Two blocks of A and B and the accumulators fill most of a second-level cache of 1 MB."""
     from tilewright import _compiler, _runtime
@@ -189,7 +198,7 @@ def gemm(dtype: str, m: int, k: int, n: int, fast: bool = False) -> Speed:
         out = torch.empty(m, n, dtype=kind)
     form = gemm_blocks(m, n, k, dtype)
     if fast and on_tiles("bfloat16"):
-        form = {"fast": True, "block_m": 512, "block_n": 256, "block_k": 128}
+        form = {"fast": True, **fast_blocks(m, n, k)}
     run = kernel("gemm", m=m, n=n, k=k, dtype=dtype, **form)
     run(a, b, out)
     check(out[:8], a[:8].double() @ b.double(), dtype)

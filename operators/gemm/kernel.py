@@ -14,15 +14,16 @@ FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
 
 def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, fast: bool = False, **blocks: int):
     """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A in a block,
-    by steps of block_k or of whole depth; 0: by blocks. fast: by blocks with fast math, which AMX
-    gains by in float32 and float16. blocks: block_m, block_n, block_k."""
+    by steps of block_k or of whole depth; 0: by blocks. fast: with fast math, which AMX gains by in
+    float32 and float16. blocks: block_m, block_n, block_k."""
+    if not rows:
+        return (fast_gemm_by_blocks if fast else gemm_by_blocks)(m, n, k, dtype, **blocks)
+    if "block_k" in blocks:
+        by_steps = fast_gemm_by_steps if fast else gemm_by_steps
+        return by_steps(m, n, k, dtype, rows, **blocks)
     if fast:
-        return fast_gemm_by_blocks(m, n, k, dtype, **blocks)
-    if rows and "block_k" in blocks:
-        return gemm_by_steps(m, n, k, dtype, rows, **blocks)
-    if rows:
-        return gemm_of_whole_depth(m, n, k, dtype, rows, **blocks)
-    return gemm_by_blocks(m, n, k, dtype, **blocks)
+        raise ValueError("fast math has no form of whole depth: give a block_k, or no rows")
+    return gemm_of_whole_depth(m, n, k, dtype, rows, **blocks)
 
 
 def blocks_of(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
@@ -72,8 +73,7 @@ def gemm_of_whole_depth(m: int, n: int, k: int, dtype: str, rows: int, block_m=1
     return gemm_kernel
 
 
-@tilewright.jit(out_idx=[2])
-def gemm_by_steps(
+def steps_of(
     m: int, n: int, k: int, dtype: str, rows: int, block_k: int, block_m=64, block_n=512
 ):
     """A tile of B for all rows of a block, step by step; block_m divides rows."""
@@ -97,3 +97,7 @@ def gemm_by_steps(
                         T.copy(C_local[part, :, :], C[by * rows + part * block_m, bx * block_n])
 
     return gemm_kernel
+
+
+gemm_by_steps = tilewright.jit(out_idx=[2])(steps_of)
+fast_gemm_by_steps = tilewright.jit(out_idx=[2], pass_configs=FAST)(steps_of)
