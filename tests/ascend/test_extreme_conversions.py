@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Floats that the integer they become has no room for: saturated by the vector unit, element by
-element on the scalar unit and in T.cast of single numbers, as the interpreter does; NaN gives 0."""
+element on the scalar unit, in T.copy and in T.cast of single numbers, as the interpreter does; NaN
+gives 0."""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ FLOATS: dict[str, Any] = {
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 #: What the vector unit casts to, in a step or more.
 VECTORS = {
-    "float32": ["int8", "uint8", "int16", "int32", "int64"],
-    "float16": ["int8", "uint8", "int16", "int32", "int64"],
-    "bfloat16": ["int8", "uint8", "int16", "int32", "int64"],
+    "float32": ["int8", "uint8", "int16", "uint16", "int32", "int64"],
+    "float16": ["int8", "uint8", "int16", "uint16", "int32", "int64"],
+    "bfloat16": ["int8", "uint8", "int16", "uint16", "int32", "int64"],
 }
 #: CAST_NONE is CAST_RINT.
 MODES: dict[str, Any] = {
@@ -99,6 +100,27 @@ def add(source: str, to: str, path: str) -> None:
     GROUP.add(f"{source} {to} {path}", main, [a, made], expected.astype(np.float64), rtol=0, atol=0)
 
 
+def add_copy(source: str, to: str, path: str) -> None:
+    """T.copy, which rounds to nearest in a kernel that is written for an NPU, else towards 0."""
+    is_npu = path == "copy on NPU"
+
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, COLUMNS), source), C: T.Tensor((ROWS, COLUMNS), to)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=is_npu, threads=1) as _:
+            a = T.alloc_shared((ROWS, COLUMNS), source)
+            c = T.alloc_shared((ROWS, COLUMNS), to)
+            T.copy(A, a)
+            T.copy(a, c)
+            T.copy(c, C)
+
+    a = extremes(FLOATS[source])
+    rounded = MODES["CAST_RINT" if is_npu else "CAST_TRUNC"](a.astype(np.float64))
+    expected = a != 0 if to == "bool" else integers(rounded.reshape(-1), to).reshape(a.shape)
+    made = np.zeros_like(expected)
+    name = f"{source} {to} {path}"
+    GROUP.add(name, main, [a, made], expected.astype(np.float64), rtol=0, atol=0)
+
+
 def add_numbers(source: str, to: str) -> None:
     """T.cast, one number after the other."""
 
@@ -126,8 +148,15 @@ for source in FLOATS:
         add_numbers(source, to)
 
 
+for source in FLOATS:
+    for to in [*INTEGERS, "bool"]:
+        add_copy(source, to, "copy")
+        add_copy(source, to, "copy on NPU")
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_extreme_conversion(name: str) -> None:
     text = GROUP.check(name).ascendc
-    source, to, path = name.split()
-    assert ("toInteger<" not in text) == (path == "vector" and to in VECTORS[source])
+    source, to, path = name.split(maxsplit=2)
+    is_of_vectors = path not in {"element", "number"} and to in [*VECTORS[source], "bool"]
+    assert ("toInteger<" not in text) == is_of_vectors

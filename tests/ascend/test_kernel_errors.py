@@ -358,21 +358,6 @@ def test_rows_of_bytes_that_are_transposed() -> None:
     assert line == 11
 
 
-def test_a_copy_that_no_instruction_converts() -> None:
-    @T.prim_func
-    def main(X: T.Tensor((4, 64), "float32"), Y: T.Tensor((4, 64), "uint16")):
-        with T.Kernel(1):
-            x = T.alloc_shared((4, 64), "float32")
-            T.copy(X, x)
-            T.copy(x, Y)
-
-    ((text, line),) = errors_of(main, AUTOMATIC)
-    assert text.endswith(
-        "the vector unit does not convert float32 to uint16; T.Parallel does, an element at a time"
-    )
-    assert line == 3
-
-
 def test_notes_stand_where_tiles_were_allocated() -> None:
     """Also where an operation takes the elements of a tile one after the other."""
 

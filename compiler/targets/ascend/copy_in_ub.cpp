@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies and conversions within UB.
-#include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/cast_steps.h"
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/tile_operations.h"
@@ -115,13 +114,8 @@ LogicalResult CopyExpander::ubToUb() {
   if (keepsLowBits(element, toType.getElementType()))
     return lowBitsInUb();
   std::optional<SmallVector<CastStep>> steps = copySteps(element, toType.getElementType());
-  if (!steps && isa<IntegerType>(element))
-    return numbersInUb();
   if (!steps)
-    return copy.emitError() << "unsupported on ascend: the vector unit does not convert "
-                            << tile::dtypeName(element) << " to "
-                            << tile::dtypeName(toType.getElementType())
-                            << "; T.Parallel does, an element at a time";
+    return numbersInUb();
   if (isWithin && !(isConstantIntValue(from->rows, 1) && isConstantIntValue(to->rows, 1)))
     return numbersInUb();
   if (failed(requireBlockStart(source, "source")) || failed(requireBlockStart(target, "target")))
@@ -168,6 +162,14 @@ static Value asType(OpBuilder& builder, Location loc, Value number, Type from, T
   const bool isUnsigned = from.isUnsignedInteger() || to.isUnsignedInteger();
   if (from == to)
     return number;
+  if (to.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(scalar));
+    return isa<FloatType>(scalar)
+               ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, number, zero)
+                     .getResult()
+               : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, number, zero)
+                     .getResult();
+  }
   if (isa<FloatType>(from) && isa<FloatType>(to)) {
     number = from == wide ? number : arith::ExtFOp::create(builder, loc, wide, number).getResult();
     return to == wide ? number : arith::TruncFOp::create(builder, loc, to, number).getResult();

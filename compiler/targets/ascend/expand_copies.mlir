@@ -172,18 +172,6 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
 func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
-    %x = tile.alloc "x" : !tile.buffer<8x64xbf16, UB>
-    %y = tile.alloc "y" : !tile.buffer<8x64xui32, UB>
-    // expected-error@+1 {{unsupported on ascend: the vector unit does not convert bfloat16 to uint32; T.Parallel does, an element at a time}}
-    tile.copy %x : !tile.buffer<8x64xbf16, UB> to %y : !tile.buffer<8x64xui32, UB>
-  }
-  return
-}
-
-// -----
-func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
-  %c1 = arith.constant 1 : index
-  tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xf32, L0C>
     // expected-error@+1 {{unsupported on ascend: a fill of a buffer in L0C}}
     tile.fill %x : !tile.buffer<8x64xf32, L0C> with %v : f32

@@ -310,8 +310,27 @@ Tile NestVectorizer::converted(Operation* op) {
   std::optional<Rounding> rounding = floatRounding(op);
   if (auto found = roundings.find(given); found != roundings.end())
     rounding = found->second;
+  if (to.isUnsignedInteger(16))
+    return unsignedShorts(op, *source, rounding);
   const VectorTile target = targetOf(op, to);
   return tiles.convert(*source, to, rounding, &target);
+}
+
+/// Floats as 0 to 65535: as integers of 32 bits, of which that range has the low bits.
+Tile NestVectorizer::unsignedShorts(Operation* op, const VectorTile& floats,
+                                    std::optional<Rounding> rounding) {
+  constexpr int32_t largest = 65535;
+  const Tile whole =
+      tiles.convert(floats, storedType(builder.getI32Type()), rounding, /*target=*/nullptr);
+  if (!whole)
+    return std::nullopt;
+  const auto bound = [&](ScalarKind kind, int32_t limit) {
+    Value number = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(limit));
+    tiles.withScalar(kind, *whole, *whole, number);
+  };
+  bound(ScalarKind::Max, 0);
+  bound(ScalarKind::Min, largest);
+  return lowHalves(*whole, targetOf(op, storedType(builder.getI16Type())));
 }
 
 /// The rounding of a T.tile.cast whose nest says in bits, or by its neighbours, what is one instruction.

@@ -97,6 +97,8 @@ private:
   bool castBy(npu::Rounding rounding);
   Tile lowBits(mlir::Operation* op);
   Tile lowHalves(const VectorTile& source, const VectorTile& target);
+  Tile unsignedShorts(mlir::Operation* op, const VectorTile& floats,
+                      std::optional<npu::Rounding> rounding);
   Tile unary(mlir::Operation* op);
   Tile magnitude(mlir::Operation* op);
   Tile rounded(mlir::Operation* op);
