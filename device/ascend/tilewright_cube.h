@@ -11,14 +11,21 @@ namespace tilewright {
 
 constexpr uint32_t fractalRows = 16, fractalBytes = 512, rowBytes = 32;
 
-/// [rows, columns] of a tensor to a tile of `l1Rows` rows in L1.
+/// Elements from one row of a tensor to the next that an instruction to L1 can count.
+constexpr uint64_t mostGmPitch = 65535;
+
+/// [rows, columns] of a tensor to a tile of `l1Rows` rows in L1. Rows that lie further apart than one
+/// instruction can say go one by one.
 template <class T>
 __aicore__ inline void copyGmToL1(const AscendC::LocalTensor<T>& l1,
                                   const AscendC::GlobalTensor<T>& gm, uint32_t rows,
                                   uint32_t columns, uint64_t gmPitch, uint32_t l1Rows TW_PLACE) {
-  AscendC::DataCopy(l1, gm,
-                    AscendC::Nd2NzParams(1, rows, columns, 0, static_cast<uint16_t>(gmPitch),
-                                         l1Rows, 1, 0) TW_HERE);
+  const bool isFar = gmPitch > mostGmPitch;
+  const uint32_t count = isFar ? 1 : rows;
+  const auto pitch = static_cast<uint16_t>(isFar ? columns : gmPitch);
+  for (uint32_t row = 0; row < rows; row += count)
+    AscendC::DataCopy(l1[row * (rowBytes / sizeof(T))], gm[row * gmPitch],
+                      AscendC::Nd2NzParams(1, count, columns, 0, pitch, l1Rows, 1, 0) TW_HERE);
 }
 
 template <class T>

@@ -140,7 +140,7 @@ static constexpr llvm::StringLiteral kOfOurHeaders =
     "cosine countBits errorFunction exclusiveOr fillL1 fillRepeats fillRow firstIntegral "
     "floatMod floorDiv fractalBytes fractalRows fromFloat hyperbolicTangent infinity larger "
     "leadingZeros loadFractals loadRows loadTransposedFloats localTensor magnitude "
-    "mostRepeats mostRows multiply nonZeroDivisor notANumber power reduceColumns "
+    "mostGmPitch mostRepeats mostRows multiply nonZeroDivisor notANumber power reduceColumns "
     "reduceRepeats reduceRows reduceSomeRows repeatBytes roundDown roundToEven roundToZero "
     "roundUp roundedTo rowBytes rowExpand sameBits sine slotValue smaller spreadToBlocks "
     "squareRoot tensorAddress toBfloat16 toFloat toInteger transposeTile truncDiv truncMod "

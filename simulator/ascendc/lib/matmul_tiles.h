@@ -165,15 +165,24 @@ private:
         copyFractals(l1[to], o, row + r, column, std::min(step, roundUp(rows - r, 16)),
                      ceilDiv(columns, k0), pitch);
       else
-        AscendC::DataCopy(l1[to], global<T>(o.address, uint64_t{row + r} * o.pitch + column),
-                          AscendC::Nd2NzParams(1, static_cast<uint16_t>(std::min(step, rows - r)),
-                                               static_cast<uint16_t>(columns), 0,
-                                               static_cast<uint32_t>(o.pitch),
-                                               static_cast<uint16_t>(pitch * 16), 1, 0),
-                          place);
+        copyRows(l1[to], o, row + r, column, std::min(step, rows - r), columns, pitch);
     }
     barrier();
     return {l1, 0, pitch};
+  }
+  /// From rows in GM, which go one by one where they lie further apart than an instruction can say.
+  template <class T>
+  void copyRows(const LocalTensor<T>& l1, const MatmulOperand& o, uint32_t row, uint32_t column,
+                uint32_t rows, uint32_t columns, uint32_t pitch) const {
+    constexpr uint64_t farthest = 65535;
+    const uint32_t count = o.pitch > farthest ? 1 : rows;
+    for (uint32_t r = 0; r < rows; r += count)
+      AscendC::DataCopy(l1[r * k0], global<T>(o.address, uint64_t{row + r} * o.pitch + column),
+                        AscendC::Nd2NzParams(1, static_cast<uint16_t>(count),
+                                             static_cast<uint16_t>(columns), 0,
+                                             static_cast<uint32_t>(o.pitch),
+                                             static_cast<uint16_t>(pitch * 16), 1, 0),
+                        place);
   }
   /// From fractals in GM; `rows` is a multiple of 16.
   template <class T>
