@@ -150,9 +150,13 @@ __aicore__ inline void broadcastRows(const AscendC::LocalTensor<T>& dst,
                                      uint32_t columns, uint32_t pitch TW_PLACE) {
   constexpr uint32_t lanes = repeatBytes / sizeof(T), blockLanes = blockBytes / sizeof(T);
   constexpr uint32_t most = mostRepeats / 8 * 8;
+  constexpr uint32_t mostSpread = (mostRepeats - 1) * 8; // at which a block of numbers begins
   const auto blocks = scratch.template ReinterpretCast<T>();
-  AscendC::Brcb(blocks, src, static_cast<uint8_t>((rows + 7) / 8),
-                AscendC::BrcbRepeatParams(1, 8) TW_HERE);
+  for (uint32_t row = 0; row < rows; row += mostSpread) {
+    const uint32_t count = rows - row < mostSpread ? rows - row : mostSpread;
+    AscendC::Brcb(blocks[row * blockLanes], src[row], static_cast<uint8_t>((count + 7) / 8),
+                  AscendC::BrcbRepeatParams(1, 8) TW_HERE);
+  }
   afterVector();
   if (pitch / blockLanes > mostRepeats) { // more than a stride can say
     for (uint32_t row = 0; row < rows; ++row)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is more than one instruction can say: the distance of a tensor's rows, as in the last layer
-of a language model."""
+of a language model, and the number of rows to spread numbers over."""
 
 from __future__ import annotations
 
@@ -41,6 +41,23 @@ def product(dtype: str, width: int, fixed: bool) -> Any:
     left = a[:, -40:].astype(np.float64)
     expected[:, -33:-1] = left @ b[:40, -32:].astype(np.float64)
     return main, [a, b, np.zeros((20, width), accum)], expected
+
+
+@GROUP.each(rows=[2032, 2050, 2500], dtype=["float16", "float32"])
+def spread(rows: int, dtype: str) -> Any:
+    """A number per row becomes the row."""
+
+    @T.prim_func
+    def main(A: T.Tensor((rows,), dtype), C: T.Tensor((rows, 8), dtype)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((rows, 1), dtype)
+            c = T.alloc_ub((rows, 8), dtype)
+            T.copy(A, a[:, 0])
+            T.tile.broadcast(c, a)
+            T.copy(c, C)
+
+    a = random.standard_normal(rows).astype(dtype)
+    return main, [a, np.zeros((rows, 8), dtype)], np.repeat(a[:, None], 8, 1).astype(np.float64)
 
 
 @pytest.mark.parametrize("name", GROUP.cases)
