@@ -532,6 +532,18 @@ bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buff
   return false;
 }
 
+bool checkNumberFits(Construction& state, std::string_view name, Value value,
+                     const BufferRecord& tile) {
+  const std::optional<Constant>& constant = state.record(value).constant;
+  if (!tile.dtype.isInteger() || !constant || !constant->isReal ||
+      (std::isfinite(constant->real) && std::trunc(constant->real) == constant->real))
+    return checkLiteralFits(state, value, tile);
+  state.error(std::string(name) + " takes whole numbers with " + quoted(tile.name) + " of " +
+                  tile.dtype.name() + ", not " + toText(*constant, Dtype(ScalarKind::Float64)),
+              {state.allocatedHere(tile)});
+  return false;
+}
+
 std::optional<tile::MemoryOrder> memoryOrder(Construction& state, const Attributes& attributes) {
   const Attribute* given = find(attributes, "memory_order");
   if (!given)

@@ -61,6 +61,9 @@ std::vector<End> fitToTile(Construction& state, Side& source, Side& target, bool
 
 /// An integer literal that the buffer's dtype can't hold is an error: false.
 bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer);
+/// Of a number that `name` takes beside a tile: besides that, it is whole if the tile holds integers.
+bool checkNumberFits(Construction& state, std::string_view name, Value value,
+                     const BufferRecord& tile);
 
 /// False with an error where a memory of an Ascend core is used in a launch that isn't on one.
 bool requireNpuFor(Construction& state, tile::MemorySpace space, std::string_view what);

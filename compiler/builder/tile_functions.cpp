@@ -64,7 +64,8 @@ public:
         attributes(attributes) {}
 
   void run(const Operand& target, std::span<const TileArgument> arguments) {
-    if (!state.requireTileScope(name) || !resolve(target, arguments) || !checkDtypes())
+    if (!state.requireTileScope(name) || !resolve(target, arguments) || !checkDtypes() ||
+        !checkNumbers())
       return;
     if (function.perByte ? !shapeOfBytes() : !agree())
       return;
@@ -181,6 +182,15 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// Scalars become numbers of the tiles' dtype.
+  bool checkNumbers() {
+    const Tile& tile = tiles[function.perByte ? 1 : 0];
+    bool areGood = true;
+    for (const std::optional<Value>& scalar : scalars)
+      areGood &= !scalar || builder::checkNumberFits(state, name, *scalar, record(tile));
+    return areGood;
   }
 
   /// A tile of numbers may hold a mask in its first bytes, where its rows lie side by side: the function

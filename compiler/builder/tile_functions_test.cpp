@@ -37,6 +37,25 @@ TEST_F(TileFunctionsTest, UnknownFunction) {
   expectError("there is no function T.tile.exq");
 }
 
+TEST_F(TileFunctionsTest, NumbersBesideIntegers) {
+  launchOnNpu();
+  Buffer n = alloc("n", {64}, "UB", "int16"), mask = alloc("mask", {8}, "UB", "uint8");
+  const auto with = [](Buffer tile, Value number) {
+    return std::vector<TileArgument>{tile, number};
+  };
+  line().compute("add", n, with(n, b.constant(2.0)));
+  line().compute("add", n, with(n, b.constant(1.5)));
+  line().compute("max", n, with(n, b.constant(int64_t{70000})));
+  line().compute("compare", mask, with(n, b.constant(0.5)), {{"mode", "GE"}});
+  line().fill(n, b.constant(-0.5), "T.tile.fill");
+  line().fill(n, b.constant(-0.5));
+  EXPECT_THAT(messages(),
+              testing::ElementsAre("T.tile.add takes whole numbers with 'n' of int16, not 1.5",
+                                   "the integer 70000 does not fit the dtype int16 of 'n'",
+                                   "T.tile.compare takes whole numbers with 'n' of int16, not 0.5",
+                                   "T.tile.fill takes whole numbers with 'n' of int16, not -0.5"));
+}
+
 TEST_F(TileFunctionsTest, KindsOfWhatStandsBeside) {
   launchOnNpu();
   Buffer a = alloc("a", {32, 32}, "UB"), row = alloc("row", {32}, "UB");

@@ -241,7 +241,9 @@ void KernelBuilder::fill(const Operand& target, Value value, std::string_view na
   if (!to || !isUsable)
     return;
   const BufferRecord& record = state->record(to->buffer);
-  if (!builder::checkLiteralFits(*state, value, record))
+  const bool isExact = name.starts_with("T.tile."); // those of vector instructions
+  if (!(isExact ? builder::checkNumberFits(*state, name, value, record)
+                : builder::checkLiteralFits(*state, value, record)))
     return;
   bool isElement = to->kind == Side::Kind::Element || to->extents.empty();
   if (isElement) {

@@ -220,7 +220,8 @@ def clear(buffer: Any) -> None:
 
 def _fill(buffer: Any, value: Any, name: str) -> None:
     tracer = current()
-    tracer.builder.fill(tracer.operand(buffer, f"the target of {name}"), tracer.value(value))
+    target = tracer.operand(buffer, f"the target of {name}")
+    tracer.builder.fill(target, tracer.value(value), name)
 
 
 @guarded_by_poison
