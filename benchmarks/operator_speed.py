@@ -155,7 +155,8 @@ def wide_blocks(m: int, n: int, k: int, threads: int) -> dict[str, int]:
 
 def fast_blocks(m: int, n: int, k: int) -> dict[str, int]:
     """For AMX, by pieces: those of a tile of B, six bytes for each element of float32, take a fifth
-    of a second-level cache of 2 MB, and many rows of A pass by. By blocks where that doesn't fit."""
+    of a second-level cache of 2 MB, and many rows of A pass by. By blocks where that doesn't fit.
+    """
     rows = min(m, 2048)
     if m % rows or rows % 64 or n % 512 or k % 128:
         return {"block_m": 512, "block_n": 256, "block_k": 128}

@@ -73,9 +73,7 @@ def gemm_of_whole_depth(m: int, n: int, k: int, dtype: str, rows: int, block_m=1
     return gemm_kernel
 
 
-def steps_of(
-    m: int, n: int, k: int, dtype: str, rows: int, block_k: int, block_m=64, block_n=512
-):
+def steps_of(m: int, n: int, k: int, dtype: str, rows: int, block_k: int, block_m=64, block_n=512):
     """A tile of B for all rows of a block, step by step; block_m divides rows."""
     accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
     parts, steps = rows // block_m, -(-k // block_k)
