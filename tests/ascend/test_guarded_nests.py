@@ -100,10 +100,20 @@ GUARDS = {
     "not from": lambda at, n: not (at >= n),
     "inside": lambda at, n: at >= 0 and at < n,
     "both ends": lambda at, n: at < n and at - 90 < 110,
+    "from": lambda at, n: at >= n,
+    "behind": lambda at, n: n < at,
+    "not below": lambda at, n: not (at < n),
+    "middle": lambda at, n: at >= n - 20 and at < n,
+    "other": lambda at, n: at != n,
+    "this": lambda at, n: at == n,
+    "outside": lambda at, n: at < n - 20 or at >= n,
+    "two others": lambda at, n: at != n and at != 17,
+    "either": lambda at, n: at < n or n > 300,
 }
 
 
-@GROUP.each(guard=list(GUARDS), count=[0, 1, 104, 250, 399, 416])
+@GROUP.each(guard=list(GUARDS)[:6], count=[0, 1, 104, 250, 399, 416])
+@GROUP.each(guard=list(GUARDS)[6:], count=[1, 250, 416])
 def tail(guard: str, count: int) -> Any:
     """Of a tensor that has more elements than are to be written."""
     size = PER_BLOCK * BLOCKS
@@ -134,6 +144,35 @@ def tail(guard: str, count: int) -> Any:
                         C[at] = A[at] * 2 + 1
                 elif guard == "inside":
                     if at >= 0 and at < n:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "from":
+                    if at >= n:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "behind":
+                    if n < at:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "not below":
+                    if at < n:
+                        T.evaluate(0)
+                    else:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "middle":
+                    if at >= n - 20 and at < n:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "other":
+                    if at != n:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "this":
+                    if at == n:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "outside":
+                    if at < n - 20 or at >= n:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "two others":
+                    if at != n and at != 17:
+                        C[at] = A[at] * 2 + 1
+                elif guard == "either":
+                    if at < n or n > 300:
                         C[at] = A[at] * 2 + 1
                 else:
                     if at < n:  # noqa: SIM102
@@ -231,6 +270,83 @@ def rectangle(rows: int, threads: int) -> Any:
     return main, [a, b, rows, 75, c.astype(np.float16)], expected
 
 
+@GROUP.each(rows=[5, 61], threads=[1, 2], form=["rows", "columns", "both", "none of one"])
+def lower_rectangle(rows: int, threads: int, form: str) -> Any:
+    """Both dims begin where numbers say, also within a block."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 96), "float16"),
+        m: T.int32,
+        n: T.int32,
+        C: T.Tensor((64, 96), "float16"),
+    ):
+        with T.Kernel(2 * 2, is_npu=True, threads=threads) as cid:
+            y = cid // 2 * 32
+            x = cid % 2 * 48
+            for i, j in T.Parallel(32, 48):
+                if form == "rows":
+                    if y + i >= m:
+                        C[y + i, x + j] = A[y + i, x + j] * 2
+                elif form == "columns":
+                    if x + j > n:
+                        C[y + i, x + j] = A[y + i, x + j] * 2
+                elif form == "both":
+                    if y + i >= m and y + i < 60 and n < x + j:
+                        C[y + i, x + j] = A[y + i, x + j] * 2
+                else:
+                    if y + i != m or x + j != n:
+                        C[y + i, x + j] = A[y + i, x + j] * 2
+
+    a, c = numbers(64, 96, dtype="float16"), numbers(64, 96, dtype="float16")
+    n = 43
+    y, x = np.arange(64)[:, None], np.arange(96)
+    taken = {
+        "rows": y >= rows,
+        "columns": x > n,
+        "both": (y >= rows) & (y < 60) & (n < x),
+        "none of one": (y != rows) | (x != n),
+    }[form]
+    expected = np.where(taken, a.astype(np.float64) * 2, c)
+    return main, [a, rows, n, c], expected
+
+
+@GROUP.each(first=[0, 3, 64], form=["from its own", "added", "written twice", "else"])
+def from_here(first: int, form: str) -> Any:
+    """Where a row begins within a block, at one, or nowhere; before its tensor, but for a guard."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), n: T.int32, C: T.Tensor((64,), "float32")):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            for i in T.Parallel(64):
+                if form == "from its own":
+                    if i - n >= 0:
+                        C[i - n] = A[i] * 2
+                elif form == "added":
+                    if i >= n * 8:
+                        T.atomic_add(C[i], A[i])
+                elif form == "written twice":
+                    C[i] = A[i] + 1
+                    if i >= n:
+                        C[i] = A[i] * 2
+                else:
+                    if i >= n:
+                        C[i] = A[i] * 2
+                    else:
+                        C[i] = A[i] + 1
+
+    a, before = numbers(64), numbers(64)
+    exact, at = a.astype(np.float64), np.arange(64)
+    expected = before.astype(np.float64)
+    if form == "from its own":
+        expected[: 64 - first] = exact[first:] * 2
+    elif form == "added":
+        expected[first * 8 :] += exact[first * 8 :]
+    else:
+        expected = np.where(at >= first, exact * 2, exact + 1)
+    return main, [a, first, before], expected
+
+
 TYPES = (
     "int64",
     "uint64",
@@ -245,7 +361,7 @@ TYPES = (
 )
 
 
-@GROUP.each(dtype=TYPES, form=["before", "guarded", "both"])
+@GROUP.each(dtype=TYPES, form=["before", "guarded", "both", "from"])
 def of_all_types(dtype: str, form: str) -> Any:
     """What is only copied, from elements that begin anywhere in a block."""
 
@@ -259,14 +375,19 @@ def of_all_types(dtype: str, form: str) -> Any:
                 elif form == "guarded":
                     if at < n:
                         C[at] = A[at]
+                elif form == "from":
+                    if at >= n:
+                        C[at] = A[at]
                 else:
                     if at < n:
                         C[at] = A[at - 3]
 
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
     a, before = (random.integers(0, 2 if dtype == "bool" else 100, 100) for _ in range(2))
-    shifted = a if form == "guarded" else np.concatenate([np.zeros(3), a[:-3]])
-    expected = np.where(np.arange(100) < (100 if form == "before" else 77), shifted, before)
+    shifted = np.concatenate([np.zeros(3), a[:-3]]) if form in {"before", "both"} else a
+    at = np.arange(100)
+    taken = at >= 77 if form == "from" else at < (100 if form == "before" else 77)
+    expected = np.where(taken, shifted, before)
     return main, [a.astype(kind), 77, before.astype(kind)], expected.astype(np.float64)
 
 
@@ -331,11 +452,11 @@ def picked(form: str) -> Any:
     def main(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):
         with T.Kernel(1, is_npu=True, threads=1) as _:
             for i in T.Parallel(64):
-                if form == "other guard":
-                    if i != 5:
+                if form == "five parts":
+                    if i != 5 and i != 7 and i != 20 and i != 43:
                         C[i] = A[i] * 2
-                elif form == "from":
-                    if i >= 3:
+                elif form == "odd ones":
+                    if i % 2 == 1:
                         C[i] = A[i] * 2
                 elif form == "by elements":
                     if A[i] > 0:
@@ -353,8 +474,8 @@ def add_picked() -> None:
     doubled = a.astype(np.float64) * 2
     at = np.arange(64)
     expected = {
-        "other guard": np.where(at != 5, doubled, before),
-        "from": np.where(at >= 3, doubled, before),
+        "five parts": np.where(np.isin(at, (5, 7, 20, 43)), before, doubled),
+        "odd ones": np.where(at % 2 == 1, doubled, before),
         "by elements": np.where(a > 0, doubled, before),
         "steps": doubled[::-1],
         "before": np.where(at < 61, np.roll(doubled, -3), before),

@@ -23,18 +23,25 @@ struct NestTerm {
   }
 };
 
-/// The iterations for which a branch is taken, where they are a box from the nest's first iteration on.
-struct NestPart {
-  bool isKnown = true; ///< else they are no such box
-  /// By variable: numbers before which it ends. None: all iterations.
-  llvm::SmallVector<llvm::SmallVector<mlir::Value>, 2> ends;
+/// Iterations of a nest: a box.
+struct NestBox {
+  /// By variable: numbers from which on it goes, and before which it ends. None: all iterations.
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>, 2> begins, ends;
   /// What must hold besides; the same in all iterations.
   llvm::SmallVector<mlir::Value> conditions;
+  /// Indices that are not negative in it.
+  llvm::SmallVector<NestTerm> notNegative;
 
   bool isWhole() const {
-    return isKnown && conditions.empty() &&
-           llvm::all_of(ends, [](const auto& each) { return each.empty(); });
+    const auto isEmpty = [](const auto& each) { return each.empty(); };
+    return conditions.empty() && llvm::all_of(begins, isEmpty) && llvm::all_of(ends, isEmpty);
   }
+};
+
+/// The iterations for which a branch is taken, where they are a few boxes that have none in common.
+struct NestPart {
+  bool isKnown = true; ///< else they are no such boxes
+  llvm::SmallVector<NestBox, 1> boxes = {NestBox()};
 };
 
 /// What is computed for terms goes before the nest.
@@ -46,8 +53,12 @@ public:
   std::optional<NestTerm> of(mlir::Value index);
   /// Leaves of a part the iterations in which the condition holds, or doesn't.
   void cut(NestPart& part, mlir::Value condition, bool holds);
-  /// Of a variable in a part: how many iterations it has there; a number where that is all of them.
-  mlir::OpFoldResult countOf(const NestPart& part, size_t variable);
+  /// Of a variable in a box: where it begins, at most behind `most` iterations, where it ends, and how many iterations it has
+  /// there; numbers where the box has no bounds.
+  mlir::OpFoldResult firstOf(const NestBox& box, size_t variable, int64_t most);
+  mlir::OpFoldResult endOf(const NestBox& box, size_t variable);
+  mlir::OpFoldResult countOf(const NestBox& box, size_t variable, mlir::OpFoldResult first);
+  int64_t extentOf(size_t variable);
   /// Whether an index is surely one of a dim of so many elements.
   bool isWithin(mlir::Value index, int64_t extent) {
     return ranges.rangeOf(index).isWithin(0, extent - 1);
@@ -61,6 +72,7 @@ private:
   mlir::Value sum(mlir::Value left, mlir::Value right, bool isDifference);
   bool isExact(mlir::Value value);
   bool cutByComparison(NestPart& part, mlir::arith::CmpIOp comparison, bool holds);
+  void cutByEither(NestPart& part, mlir::Operation* either, bool holds);
   mlir::Value keep(mlir::Value value);
 
   tile::ParallelOp nest;

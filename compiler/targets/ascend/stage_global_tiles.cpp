@@ -13,7 +13,13 @@
 ///
 /// An atomic add of an element for each iteration becomes one of a tile. Of a
 /// store in a branch (`if row + i < n`) that part of its tile is copied that
-/// the branch leaves.
+/// the branch leaves: a box, or several. What of it lies before the first
+/// block of 32 bytes in its rows goes element by element:
+///
+///     if (%j >= %n)                                     tile.for %i = 0 to
+///     16 { tile.for %j = %n to %b {               ->      tile.store ... } }
+///       tile.store %v, %C[%row + %i, %j]                tile.copy %t[0, %b]
+///                                                       to %C[%row, %b]
 ///
 /// In a scope of the cube core, which has no single elements of L0C, a nest
 /// that only stores those of a gemm's tile is a copy of it:
@@ -45,6 +51,7 @@
 #include "compiler/targets/ascend/memory_sizes.h"
 #include "compiler/targets/ascend/nest_terms.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -95,8 +102,8 @@ public:
     }
     extents = *known;
     const OneAccess &load = accesses[0], &store = accesses[1];
-    const SmallVector<OpFoldResult> counts = countsOf(store);
-    tile::CopyOp::create(builder, regionOf(load, counts), regionOf(store, counts));
+    const SmallVector<NestRange> all = rangesOf(NestBox());
+    tile::CopyOp::create(builder, regionOf(load, all), regionOf(store, all));
     nest.erase();
     return true;
   }
@@ -157,21 +164,37 @@ private:
     return true;
   }
 
-  tile::BufferRegion regionOf(const OneAccess& access, ArrayRef<OpFoldResult> counts) {
+  /// Iterations of one variable.
+  struct NestRange {
+    OpFoldResult first, count;
+  };
+
+  /// `begins`: its last index isn't negative, as its guard says.
+  tile::BufferRegion regionOf(const OneAccess& access, ArrayRef<NestRange> ranges,
+                              bool begins = false) {
+    const IndexMaker make(builder);
     tile::BufferRegion region{access.buffer, {}, {}};
     for (const NestTerm& term : access.terms) {
-      region.offsets.push_back(term.base ? OpFoldResult(term.base) : builder.getIndexAttr(0));
-      region.extents.push_back(term.variable ? counts[*term.variable] : builder.getIndexAttr(1));
+      const OpFoldResult base = term.base ? OpFoldResult(term.base) : builder.getIndexAttr(0);
+      region.offsets.push_back(term.variable ? make.add(base, ranges[*term.variable].first) : base);
+      region.extents.push_back(term.variable ? ranges[*term.variable].count
+                                             : builder.getIndexAttr(1));
     }
+    if (begins)
+      region.offsets.back() = make.notNegative(region.offsets.back());
     return region;
   }
 
-  /// How many iterations of each variable an access happens in.
-  SmallVector<OpFoldResult> countsOf(const OneAccess& access) {
-    SmallVector<OpFoldResult> counts;
-    for (size_t variable = 0; variable < nestRank(); ++variable)
-      counts.push_back(terms.countOf(access.part, variable));
-    return counts;
+  /// Of all variables. That of a tile's rows begins at most behind whole blocks.
+  SmallVector<NestRange> rangesOf(const NestBox& box, int64_t unit = 1) {
+    SmallVector<NestRange> ranges;
+    for (size_t variable = 0; variable < nestRank(); ++variable) {
+      const bool isLast = variable + 1 == nestRank();
+      const OpFoldResult first =
+          terms.firstOf(box, variable, roundUp(terms.extentOf(variable), isLast ? unit : 1));
+      ranges.push_back({first, terms.countOf(box, variable, first)});
+    }
+    return ranges;
   }
 
   bool collect(Block& block, const NestPart& around) {
@@ -231,13 +254,35 @@ private:
       return true;
     if (variables.size() != nestRank() || !access.part.isKnown)
       return false;
+    if (!llvm::all_of(access.part.boxes, [&](const NestBox& box) { return mayBegin(access, box); }))
+      return false;
     const NestTerm& dense = access.terms.back();
     // The DMA adds rows; elements of a column are added one by one.
     if (isa<tile::AtomicOp>(access.op) && !dense.variable)
       return false;
     // Elements before a tensor are left out one by one: a copy from UB can't begin there.
     return !dense.variable || !dense.base || !isTakenFrom(dense.base) ||
-           rangeAt(nest, dense.base).low >= 0;
+           rangeAt(nest, dense.base).low >= 0 ||
+           llvm::all_of(access.part.boxes,
+                        [&](const NestBox& box) { return isInside(dense, box); });
+  }
+
+  static bool isInside(const NestTerm& index, const NestBox& box) {
+    return llvm::is_contained(box.notNegative, index);
+  }
+
+  /// Whether a box may begin where it does in the tile's rows: before the first block elements are stored one by one,
+  /// which nothing adds, and which may not happen once for two cores.
+  bool mayBegin(const OneAccess& access, const NestBox& box) {
+    const auto type = cast<BufferType>(access.buffer.getType());
+    if (box.begins.empty() || box.begins.back().empty())
+      return true;
+    if (type.getElementBits() % 8 != 0)
+      return false;
+    return (isa<tile::StoreOp>(access.op) && !nest->hasAttr(kOnceAttr)) ||
+           llvm::all_of(box.begins.back(), [&](Value begin) {
+             return isMultipleOf(getAsOpFoldResult(begin), npu::blockElements(type));
+           });
   }
 
   /// Whether something is subtracted in a number, so that it may be meant to be negative.
@@ -295,8 +340,6 @@ private:
 
   void stage(const OneAccess& access) {
     builder.setInsertionPoint(nest);
-    const SmallVector<OpFoldResult> counts = countsOf(access);
-    const tile::BufferRegion region = regionOf(access, counts);
     SmallVector<Value> indices;
     for (size_t variable : access.variables())
       indices.push_back(nest.getInductionVars()[variable]);
@@ -305,29 +348,82 @@ private:
         builder, BufferType::get(shapeOf(access), type.getElementType(), MemorySpace::UB),
         builder.getStringAttr("staged"), IntegerAttr());
     tiles.push_back(tile);
-    tile::BufferRegion part = tile::BufferRegion::whole(tile);
     if (auto load = dyn_cast<tile::LoadOp>(access.op)) {
-      tile::CopyOp::create(builder, region, part);
+      tile::CopyOp::create(builder, regionOf(access, rangesOf(NestBox())),
+                           tile::BufferRegion::whole(tile));
       builder.setInsertionPoint(nest.getBody().findAncestorOpInRegion(*load));
       Value element = tile::LoadOp::create(builder, load.getValue().getType(), tile, indices,
                                            /*in_bounds=*/true);
       load.getValue().replaceAllUsesWith(element);
     } else {
+      for (const NestBox& box : access.part.boxes)
+        storeBox(access, box, tile);
       auto atomic = dyn_cast<tile::AtomicOp>(access.op);
-      for (auto [number, variable] : llvm::enumerate(access.variables()))
-        part.extents[number] = counts[variable];
-      builder.setInsertionPointAfter(last);
-      if (atomic)
-        last = tile::AtomicTileOp::create(builder, tile::AtomicKind::Add, part, region);
-      else
-        last = tile::CopyOp::create(builder, part, region);
-      if (nest->hasAttr(kOnceAttr))
-        last->setAttr(kOnceAttr, builder.getUnitAttr());
       builder.setInsertionPoint(access.op);
       Value value = atomic ? atomic.getValue() : cast<tile::StoreOp>(access.op).getValue();
       tile::StoreOp::create(builder, value, tile, indices, /*in_bounds=*/true);
     }
     access.op->erase();
+  }
+
+  /// Behind the nest, what it has made in a box.
+  void storeBox(const OneAccess& access, const NestBox& box, Value tile) {
+    const IndexMaker make(builder);
+    const auto type = cast<BufferType>(tile.getType());
+    const int64_t unit = npu::blockElements(type);
+    builder.setInsertionPoint(nest);
+    SmallVector<NestRange> ranges = rangesOf(box, unit);
+    NestRange& row = ranges.back();
+    if (!isMultipleOf(row.first, unit)) {
+      const OpFoldResult block =
+          make.mul(make.div(make.add(row.first, make.index(unit - 1)), unit), unit);
+      const OpFoldResult before = make.sub(block, row.first);
+      const OpFoldResult rest = make.notNegative(make.sub(row.count, before));
+      row.count = make.min(row.count, before);
+      storeElements(access, ranges, tile);
+      row = {block, rest};
+      builder.setInsertionPoint(nest);
+    }
+    if (isConstantIntValue(row.count, 0))
+      return;
+    const bool begins = access.terms.back().variable && isInside(access.terms.back(), box);
+    const tile::BufferRegion region = regionOf(access, ranges, begins);
+    tile::BufferRegion part{tile, {}, {}};
+    for (const NestRange& range : ranges) {
+      part.offsets.push_back(range.first);
+      part.extents.push_back(range.count);
+    }
+    builder.setInsertionPointAfter(last);
+    if (isa<tile::AtomicOp>(access.op))
+      last = tile::AtomicTileOp::create(builder, tile::AtomicKind::Add, part, region);
+    else
+      last = tile::CopyOp::create(builder, part, region);
+    if (nest->hasAttr(kOnceAttr))
+      last->setAttr(kOnceAttr, builder.getUnitAttr());
+  }
+
+  void storeElements(const OneAccess& access, ArrayRef<NestRange> ranges, Value tile) {
+    const IndexMaker make(builder);
+    builder.setInsertionPoint(nest);
+    SmallVector<Value> ends, at;
+    for (const NestRange& range : ranges)
+      ends.push_back(make.value(make.add(range.first, range.count)));
+    builder.setInsertionPointAfter(last);
+    for (auto [range, end] : llvm::zip(ranges, ends)) {
+      auto loop = tile::ForOp::create(builder, make.value(range.first), end, make.constant(1));
+      if (at.empty())
+        last = loop;
+      at.push_back(loop.getInductionVar());
+      builder.setInsertionPointToStart(loop.getBodyBlock());
+    }
+    SmallVector<Value> indices;
+    for (const NestTerm& term : access.terms) {
+      const OpFoldResult base = term.base ? OpFoldResult(term.base) : make.index(0);
+      indices.push_back(make.value(term.variable ? make.add(base, at[*term.variable]) : base));
+    }
+    Value element = tile::LoadOp::create(builder, cast<BufferType>(tile.getType()).getScalarType(),
+                                         tile, at, /*in_bounds=*/true);
+    tile::StoreOp::create(builder, element, access.buffer, indices, /*in_bounds=*/false);
   }
 
   /// A number in memory, the same in all iterations, is read outside of branches: what isn't in its tensor is 0.
@@ -442,19 +538,28 @@ private:
   void ask(scf::IfOp branch) {
     NestPart part;
     terms.cut(part, branch.getCondition(), /*holds=*/true);
-    if (!part.isKnown || !part.conditions.empty() || part.isWhole())
+    if (!part.isKnown || part.boxes.size() != 1)
       return;
-    SmallVector<OpFoldResult> counts;
+    const NestBox& box = part.boxes.front();
+    if (!box.conditions.empty() || box.isWhole())
+      return;
+    builder.setInsertionPoint(nest);
+    SmallVector<NestRange> bounds; // first and end
     for (size_t variable = 0; variable < nestRank(); ++variable)
-      counts.push_back(terms.countOf(part, variable));
+      bounds.push_back(
+          {terms.firstOf(box, variable, terms.extentOf(variable)), terms.endOf(box, variable)});
     builder.setInsertionPoint(branch);
     Value all;
-    for (auto [count, variable] : llvm::zip(counts, nest.getInductionVars())) {
-      auto end = dyn_cast<Value>(count);
-      if (!end)
-        continue;
-      Value one = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, variable, end);
+    const auto ask = [&](arith::CmpIPredicate predicate, Value variable, Value bound) {
+      Value one = arith::CmpIOp::create(builder, predicate, variable, bound);
       all = all ? arith::AndIOp::create(builder, all, one).getResult() : one;
+    };
+    const IndexMaker make(builder);
+    for (auto [number, variable] : llvm::enumerate(nest.getInductionVars())) {
+      if (!box.begins[number].empty())
+        ask(arith::CmpIPredicate::sge, variable, make.value(bounds[number].first));
+      if (!box.ends[number].empty())
+        ask(arith::CmpIPredicate::slt, variable, make.value(bounds[number].count));
     }
     branch.getConditionMutable().assign(all);
   }

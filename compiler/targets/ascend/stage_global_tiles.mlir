@@ -196,9 +196,9 @@ func.func @guarded(%X: !tile.buffer<?xf32, global> {tile.name = "X"}, %Y: !tile.
     // CHECK: %[[END:.*]] = arith.subi %{{.*}}, %[[FIRST]] : index
     // CHECK: %[[BEFORE:.*]] = arith.subi %[[FIRST]]
     // CHECK: tile.copy %{{.*}}[%[[BEFORE]]] [64] : !tile.buffer<?xf32, global> to %[[X:.*]] :
+    // CHECK: %[[Y:.*]] = tile.alloc "staged"
     // CHECK: %[[LESS:.*]] = arith.minsi %{{.*}}, %[[END]] : index
     // CHECK: %[[COUNT:.*]] = arith.maxsi %[[LESS]]
-    // CHECK: %[[Y:.*]] = tile.alloc "staged"
     // CHECK: tile.parallel
     // CHECK-NOT: scf.if
     // CHECK: tile.store %{{.*}}, %[[Y]]
@@ -246,21 +246,115 @@ func.func @kept(%Y: !tile.buffer<?xf32, global> {tile.name = "Y"}, %m: index, %v
 }
 
 // -----
-// No such part: other conditions, and what is stored before the tensor.
+// Of a part that begins within a block of 32 bytes the elements before the next one are stored one by one.
+// CHECK-LABEL: func.func @from_a_number
+func.func @from_a_number(%Y: !tile.buffer<?x64xf32, global> {tile.name = "Y"}, %v: f32, %m: index, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[Y:.*]] = tile.alloc "staged" : !tile.buffer<16x64xf32, UB>
+    // CHECK: %[[FROM:.*]] = arith.maxsi %arg2, %{{.*}} : index
+    // CHECK: %[[FIRST:.*]] = arith.minsi %[[FROM]], %c64
+    // CHECK: %[[COUNT:.*]] = arith.maxsi
+    // CHECK: %[[UP:.*]] = arith.addi %[[FIRST]], %c7
+    // CHECK: %[[BLOCKS:.*]] = arith.divsi %[[UP]], %c8
+    // CHECK: %[[BLOCK:.*]] = arith.muli %[[BLOCKS]], %c8
+    // CHECK: %[[BEFORE:.*]] = arith.subi %[[BLOCK]], %[[FIRST]]
+    // CHECK: %[[LEFT:.*]] = arith.subi %[[COUNT]], %[[BEFORE]]
+    // CHECK: %[[REST:.*]] = arith.maxsi %[[LEFT]]
+    // CHECK: tile.parallel
+    // CHECK-NOT: scf.if
+    // CHECK: tile.for %[[I:.*]] = %{{.*}} to %{{.*}} step
+    // CHECK: tile.for %[[J:.*]] = %[[FIRST]] to %{{.*}} step
+    // CHECK: tile.load %[[Y]][%[[I]], %[[J]]]
+    // CHECK: tile.store %{{.*}}, %arg0[%[[I]], %[[J]]]
+    // CHECK: tile.copy %[[Y]][0, %[[BLOCK]]] [16, %[[REST]]] : {{.*}} to %arg0[0, %[[BLOCK]]] [16, %[[REST]]]
+    tile.parallel (%i, %j) in [16, 64] {
+      %isFrom = arith.cmpi sge, %j, %m : index
+      scf.if %isFrom {
+        tile.store %v, %Y[%i, %j] : !tile.buffer<?x64xf32, global>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// All rows but one are two parts. What two conditions leave is up to four.
+// CHECK-LABEL: func.func @some_rows
+func.func @some_rows(%Y: !tile.buffer<?x64xf32, global> {tile.name = "Y"}, %v: f32, %m: index, %n: index) {
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: tile.copy %{{.*}}[0, 0] [%{{.*}}, 64] : {{.*}} to %arg0[0, 0]
+    // CHECK-NEXT: tile.copy %{{.*}}[4, 0] [12, 64] : {{.*}} to %arg0[4, 0] [12, 64]
+    tile.parallel (%i, %j) in [16, 64] {
+      %isOther = arith.cmpi ne, %i, %c3 : index
+      scf.if %isOther {
+        tile.store %v, %Y[%i, %j] : !tile.buffer<?x64xf32, global>
+      }
+    }
+    // CHECK: tile.copy %{{.*}}[0, 0] [%[[LESS:.*]], 64] : {{.*}} to %arg0[0, 0]
+    // CHECK-NEXT: tile.copy %{{.*}}[8, 0] [8, 64] : {{.*}} to %arg0[8, 0] [8, 64]
+    // CHECK-NOT: tile.copy
+    tile.parallel (%i, %j) in [16, 64] {
+      %isBelow = arith.cmpi slt, %i, %c3 : index
+      %isFrom = arith.cmpi sge, %i, %c8 : index
+      %isEither = arith.ori %isBelow, %isFrom : i1
+      scf.if %isEither {
+        tile.store %v, %Y[%i, %j] : !tile.buffer<?x64xf32, global>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// What a guard keeps from before the tensor begins at its first element.
+// CHECK-LABEL: func.func @inside
+func.func @inside(%Y: !tile.buffer<?xf32, global> {tile.name = "Y"}, %v: f32, %m: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[BLOCK:.*]] = arith.muli
+    // CHECK: %[[SUM:.*]] = arith.addi %{{.*}}, %[[BLOCK]]
+    // CHECK: %[[START:.*]] = arith.maxsi %[[SUM]], %{{.*}} : index
+    // CHECK: tile.parallel
+    // CHECK: tile.for
+    // CHECK: tile.copy %{{.*}}[%[[BLOCK]]] [%[[REST:.*]]] : {{.*}} to %arg0[%[[START]]] [%[[REST]]]
+    tile.parallel (%i) in [64] {
+      %at = arith.subi %i, %m : index
+      %isThere = arith.cmpi sge, %at, %c0 : index
+      scf.if %isThere {
+        tile.store %v, %Y[%at] : !tile.buffer<?xf32, global>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// No such parts: five of them, other conditions, and what is stored before the tensor.
 // CHECK-LABEL: func.func @other_guards
 // CHECK-NOT: tile.copy
 func.func @other_guards(%Y: !tile.buffer<?xf32, global> {tile.name = "Y"}, %v: f32, %n: index) {
+  %c2 = arith.constant 2 : index
   %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  %c7 = arith.constant 7 : index
+  %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%n) npu {
     tile.parallel (%i) in [64] {
-      %isOther = arith.cmpi ne, %i, %c3 : index
-      scf.if %isOther {
+      %one = arith.cmpi ne, %i, %c3 : index
+      %two = arith.cmpi ne, %i, %c5 : index
+      %three = arith.cmpi ne, %i, %c7 : index
+      %first = arith.andi %one, %two : i1
+      %all = arith.andi %first, %three : i1
+      scf.if %all {
         tile.store %v, %Y[%i] : !tile.buffer<?xf32, global>
       }
     }
     tile.parallel (%i) in [64] {
-      %isBehind = arith.cmpi sge, %i, %c3 : index
-      scf.if %isBehind {
+      %rest = arith.remsi %i, %c2 : index
+      %isOdd = arith.cmpi eq, %rest, %c1 : index
+      scf.if %isOdd {
         tile.store %v, %Y[%i] : !tile.buffer<?xf32, global>
       }
     }
