@@ -508,5 +508,5 @@ def test_elements(name: str) -> None:
 
 
 def test_removals() -> None:
-    for name in ("convolution choice 700", "tail below 250", "epilogue 50"):
+    for name in ("convolution choice 700", "tail below 250", "tail from 250", "epilogue 50"):
         GROUP.check_removals(name)
