@@ -54,11 +54,10 @@ def pairs(A: T.Tensor((T.dyn["m"], 24), "float32"), C: T.Tensor((64, 24), "float
     """The copy in the last turn has room for 7 rows: two for each of m, and one."""
     with T.Kernel(1, is_npu=True, threads=1) as _:
         a = T.alloc_ub((17, 24), "float32")  # tile of pairs
+        rows = 2 * A.shape[0] + 1
         for k in T.serial(2):
-            T.copy(
-                C[0 : 2 * A.shape[0] + 1, :], a[k * 10 : k * 10 + 2 * A.shape[0] + 1, :]
-            )  # copy of pairs
-        T.copy(a[10 : 11 + 2 * A.shape[0], :], C[8 : 2 * A.shape[0] + 9, :])
+            T.copy(C[0:rows, :], a[k * 10 : k * 10 + rows, :])  # copy of pairs
+        T.copy(a[10 : 10 + rows, :], C[8 : 8 + rows, :])
 
 
 @T.prim_func
@@ -68,6 +67,15 @@ def in_scope(A: T.Tensor((64, 24), "float32"), m: T.int32, C: T.Tensor((64, 24),
         with T.Scope("V"):
             T.copy(A[vid * 32 : vid * 32 + m, :], a[0:m, :])  # copy of a scope
             T.copy(a[0:m, :], C[vid * 32 : vid * 32 + m, :])
+
+
+@T.prim_func
+def place_of_rows(A: T.Tensor((64, 24), "float32"), m: T.int32, C: T.Tensor((64, 24), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((12, 24), "float32")  # tile of a place
+        T.tile.fill(a, 1.0)
+        T.copy(A[0:4, :], a[m : m + 4, :])  # copy of a place
+        T.copy(a, C[0, 0])
 
 
 def add_rows(
@@ -82,7 +90,9 @@ def add_rows(
 
 add_rows("rows", rows, 8, 8)
 add_rows("in scope", in_scope, 8, 8, (0, 32))
-c = numbers(64, 24)
+x, c = numbers(64, 24), numbers(64, 24)
+moved = np.concatenate([np.ones((8, 24)), x[:4], c[12:]])
+GROUP.add("place of rows", place_of_rows, [x, 8, c], moved)
 GROUP.add(
     "pairs", pairs, [numbers(3, 24), c], np.concatenate([c[:8], c[:7], c[15:]]).astype(np.float64)
 )
@@ -96,6 +106,7 @@ FITS = "but at most {most} fits into tile 'a' ({tile}), to which {copy} copies"
     [
         ("rows", 9, "argument 1 'm' is 9", 8, "rows"),
         ("rows", 2**31 - 1, "argument 1 'm' is 2147483647", 8, "rows"),
+        ("place of rows", 9, "argument 1 'm' is 9", 8, "a place"),
         ("in scope", 9, "argument 1 'm' is 9", 8, "a scope"),
     ],
 )

@@ -119,13 +119,14 @@ private:
     if (region.type().getSpace() == tile::MemorySpace::Global)
       return;
     for (size_t dim = 0; dim < region.extents.size(); ++dim) {
-      const std::optional<Length> length = lengthIn(sumOf(region.extents[dim]));
-      const std::optional<int64_t> last = inLastTurn(sumOf(region.offsets[dim]));
+      Sum end = sumOf(region.offsets[dim]);
+      end.add(1, sumOf(region.extents[dim]));
+      const std::optional<Length> length = inLastTurn(end);
       const int64_t size = region.type().getShape()[dim];
-      if (!length || !last || *last < 0 || ShapedType::isDynamic(size) || *last > size)
+      if (!length || ShapedType::isDynamic(size))
         continue;
-      const int64_t most = llvm::divideFloorSigned(size - *last - length->more, length->times);
-      if (std::optional where = whereMoved(region, dim, length->argument, most))
+      const int64_t most = llvm::divideFloorSigned(size - length->more, length->times);
+      if (std::optional where = whereMoved(region, length->argument, most))
         add({length->argument, most, std::move(*where), copy, region.buffer});
     }
   }
@@ -141,13 +142,11 @@ private:
   }
 
   /// What other arguments must be for a part not to be empty where this one is more than `most`; nothing if that isn't known.
-  std::optional<SmallVector<ArgumentLeast>> whereMoved(const tile::BufferRegion& region, size_t dim,
+  std::optional<SmallVector<ArgumentLeast>> whereMoved(const tile::BufferRegion& region,
                                                        BlockArgument argument, int64_t most) {
     SmallVector<ArgumentLeast> where;
-    for (size_t other = 0; other < region.extents.size(); ++other) {
-      if (other == dim)
-        continue;
-      const Sum sum = sumOf(region.extents[other]);
+    for (const OpFoldResult extent : region.extents) {
+      const Sum sum = sumOf(extent);
       const std::optional<Length> length = lengthIn(sum);
       if (!length && (!sum.times.empty() || sum.constant < 1))
         return std::nullopt;
@@ -262,16 +261,20 @@ private:
                     : std::nullopt;
   }
 
-  /// What a number is in the last turn of all loops around; nothing if that isn't known.
-  std::optional<int64_t> inLastTurn(const Sum& sum) const {
-    int64_t number = sum.constant;
+  /// What a number is in the last turn of all loops around; nothing if that isn't known, or no argument has part in it.
+  std::optional<Length> inLastTurn(const Sum& sum) const {
+    Sum rest;
+    rest.constant = sum.constant;
     for (const auto& [value, count] : sum.times) {
       const auto turn = lastTurns.find(value);
-      if (turn == lastTurns.end() || std::abs(turn->second) > int64_t{1} << 31)
+      if (turn == lastTurns.end())
+        rest.times[value] = count;
+      else if (std::abs(turn->second) <= int64_t{1} << 31)
+        rest.constant += count * turn->second;
+      else
         return std::nullopt;
-      number += count * turn->second;
     }
-    return number;
+    return lengthIn(rest);
   }
 
   llvm::DenseMap<Value, int64_t> lastTurns;                ///< of the loops around

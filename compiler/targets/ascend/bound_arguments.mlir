@@ -136,3 +136,29 @@ func.func @of_unknown_columns(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: 
   }
   return
 }
+
+// -----
+// What says where a part begins is bounded, too, where the part isn't empty.
+// CHECK-LABEL: func.func @from_a_number_on
+// CHECK-SAME: %arg1: i32 {ascend.most = 4 : i64}, %arg2: i32 {ascend.most = 8 : i64})
+// CHECK-SAME: {argument = 1 : index, {{.*}}most = 4 : index, {{.*}}where = array<i64>}
+// CHECK-SAME: {argument = 2 : index, {{.*}}most = 8 : index, {{.*}}where = array<i64: 1, 3>}
+func.func @from_a_number_on(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %row = arith.index_cast %m : i32 to index
+  %column = arith.index_cast %n : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x24xf32, UB>
+    tile.for %i = %c0 to %c2 step %c1 {
+      %eight = arith.muli %i, %c8 : index
+      %begin = arith.addi %eight, %row : index
+      tile.copy %A[0, 0] [4, 24] : !tile.buffer<64x24xf32, global> to %a[%begin, 0] [4, 24] : !tile.buffer<16x24xf32, UB>
+    }
+    %rows = arith.subi %row, %c2 : index
+    tile.copy %A[0, 0] [%rows, 16] : !tile.buffer<64x24xf32, global> to %a[0, %column] [%rows, 16] : !tile.buffer<16x24xf32, UB>
+  }
+  return
+}
