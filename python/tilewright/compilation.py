@@ -219,6 +219,8 @@ def compile_kernel(
             warn_of_unwritten_results(kernel, options, captured_kernel)
             return kernel
     captured = captured_kernel()
+    if captured.is_npu and options.target == "cpu" and (chosen := options.for_npu()) is not None:
+        return compile_kernel(capture, chosen, out_idx, None, source)  # nobody named a target
     captured.warn_again()
     for with_places in (False, True):
         key = kernel_key(captured, options, with_places)

@@ -209,7 +209,7 @@ _OTHER_BACKENDS = ("nvrtc", "torch", "cutedsl", "ctypes", "dlpack")
 class Options:
     """The choices of one compilation, all resolved."""
 
-    __slots__ = ("target", "cpu", "cpu_is_from", "pass_configs")
+    __slots__ = ("target", "cpu", "cpu_is_from", "pass_configs", "_given")
 
     def __init__(
         self,
@@ -218,6 +218,7 @@ class Options:
         pass_configs: dict[Any, Any] | None = None,
         platform: str | None = None,
     ) -> None:
+        self._given = (target, cpu, pass_configs, platform)
         self.target = resolve_target(target)
         chip = chip_of(platform) if self.target == "ascend" else None
         named = os.environ.get("TILEWRIGHT_CPU")
@@ -233,6 +234,13 @@ class Options:
         for name in ("tl.enable_fast_math", EXP_BITS):
             if self.target == "ascend" and self.pass_configs.get(name):
                 remark(f"pass config '{name}' has no effect on Ascend")
+
+    def for_npu(self) -> Options | None:
+        """The same for Ascend, where nobody has named a target: the kernel does, by `is_npu`."""
+        target, cpu, pass_configs, platform = self._given
+        if _named_target(target) is not None:
+            return None
+        return Options("ascend", cpu, pass_configs, platform)
 
     def description(self) -> str:
         """Text that differs where the machine code may."""
@@ -352,19 +360,24 @@ def _kind(target: object, what: str = "target") -> str:
     return (str(target).split() or [""])[0]
 
 
-def resolve_target(target: object = None) -> str:
-    """The target that `target`, the environment or `tilewright run --target` choose."""
+def _named_target(target: object) -> str | None:
+    """The first name that the call, a scope, the environment or `tilewright run --target` give."""
     if mapped_target is not None:
         return mapped_target
     name = "auto" if target is None else _kind(target)
     for variable in ("", "TILEWRIGHT_TARGET", "TILELANG_DEFAULT_TARGET"):
         if name != "auto":
-            break
+            return name
         if variable:
             name = _kind(os.environ.get(variable) or "auto", f"the environment variable {variable}")
         elif scoped_targets:
             name = scoped_targets[-1]
-    name = "cpu" if name == "auto" else name
+    return None if name == "auto" else name
+
+
+def resolve_target(target: object = None) -> str:
+    """The target that `target`, the environment or `tilewright run --target` choose."""
+    name = _named_target(target) or "cpu"
     if name in TARGETS:
         return TARGETS[name]
     if name in _PLANNED:

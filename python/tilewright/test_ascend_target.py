@@ -440,6 +440,36 @@ def test_report_of_any_size_needs_arguments() -> None:
     assert kernel.report(zeros, zeros).startswith("estimated time on 910B2: ")
 
 
+@pytest.mark.parametrize("target", [None, "auto"])
+def test_a_kernel_for_an_npu_names_its_target(
+    target: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody else does; a target that is named stays."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 64), "float32"), C: T.Tensor((8, 64), "float32")):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((8, 64), "float32")
+            T.copy(A, x)
+            T.tile.add(x, x, 1.0)
+            T.copy(x, C)
+
+    for variable in ("TILEWRIGHT_TARGET", "TILELANG_DEFAULT_TARGET"):
+        monkeypatch.delenv(variable, raising=False)
+    compiled = tilewright.compile(main, out_idx=[-1], target=target, pass_configs=AUTO)
+    made = tilewright.jit(lambda: main, out_idx=[-1], target=target, pass_configs=AUTO)()
+    a = np.ones((8, 64), np.float32)
+    for kernel in (compiled, made):
+        assert kernel.target == "ascend"
+        np.testing.assert_array_equal(np.asarray(kernel(a)), a + 1)
+    refusal = "runs on Ascend cores, which the cpu target lacks"
+    with pytest.raises(tilewright.UnsupportedError, match=refusal):
+        tilewright.compile(main, target="cpu", pass_configs=AUTO)
+    monkeypatch.setenv("TILEWRIGHT_TARGET", "cpu")
+    with pytest.raises(tilewright.UnsupportedError, match=refusal):
+        tilewright.compile(main, target=target, pass_configs=AUTO)
+
+
 def test_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = softmax(64, 64, 16)
     for platform, chip in (("auto", "910B2"), ("A2", "910B2"), ("A3", "910_9391")):

@@ -38,6 +38,7 @@ class CapturedKernel:
 
     __slots__ = (
         "_are_told",
+        "is_npu",
         "module",
         "name",
         "outputs",
@@ -55,7 +56,10 @@ class CapturedKernel:
         outputs: list[int],
         references: dict[str, Any],
         warnings: list[Diagnostic],
+        is_npu: bool = False,
     ) -> None:
+        #: Whether a launch says `is_npu`.
+        self.is_npu = is_npu
         self.name = name
         self.module = module
         self.parameters = parameters
@@ -217,7 +221,7 @@ def finish(
     references = of_libm | tracer.references
     warnings = [d for d in diagnostics if d.kind == "warning"]
     parameters = [*names, *tracer.made_parameters]
-    return CapturedKernel(name, module, parameters, outputs, references, warnings)
+    return CapturedKernel(name, module, parameters, outputs, references, warnings, tracer.is_npu)
 
 
 def _annotations(kernel: PrimFunc, source: FunctionSource, tracer: Tracer) -> dict[str, Value]:

@@ -108,6 +108,8 @@ class Tracer:
         #: Parameters that calls make: the outputs of an eager kernel, and workspaces, which they
         #: drop (T.alloc_global of extents that calls say).
         self.made_parameters: list[str] = []
+        #: Whether a launch says `is_npu`.
+        self.is_npu = False
         #: What must hold when the next launch begins: conditions, texts and places of asserts.
         self.promises: list[tuple[Any, str, Place]] = []
         #: Texts of T.import_source.

@@ -32,7 +32,8 @@ def Kernel(
 
     `prelude` is source text that stands before the kernel, as that of `T.import_source`.
     """
-    current()
+    tracer = current()
+    tracer.is_npu |= is_npu
     if len(blocks) > 3:
         raise LanguageError(f"T.Kernel takes 1 to 3 grid extents but got {len(blocks)}")
     blocks = blocks or (1,)
