@@ -79,13 +79,10 @@ std::string inspectNd2Nz(const CopyInstr& i, AccessList& list) {
   constexpr uint32_t most = 16384;
   if (i.nValue > most)
     return "nValue is " + std::to_string(i.nValue) + ", but at most 16384 is possible";
-  constexpr uint64_t farthest = 65535; // elements; a chip's instruction has 16 bits for each
+  constexpr uint64_t farthest = 65535; // elements; a chip's instruction has 16 bits for that
   if (const uint64_t stride = i.srcDValue; i.nValue > 1 && stride > farthest)
     return "srcDValue is " + std::to_string(stride) +
            ", but at most 65535 is possible: copy rows that lie further apart one by one";
-  if (const uint64_t stride = i.srcNdMatrixStride; i.ndNum > 1 && stride > farthest)
-    return "srcNdMatrixStride is " + std::to_string(stride) +
-           ", but at most 65535 is possible: copy matrices that lie further apart one by one";
   if (i.dst.address % blockBytes)
     return "destination starts at local byte " + std::to_string(i.dst.address) +
            ", which is no multiple of 32 [ErrorWrite4]";
