@@ -73,3 +73,30 @@ def test_what_is_summed_so_far_is_multiplied(agree, dtype):
         sums = sums + a[:, part] @ b[part]
         want = want + sums @ b[part]
     agree(kernel, [a, b, np.zeros((block, block), dtype)], {2: want})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("shape", [(0, 16, 32), (16, 0, 32), (16, 32, 0)])
+def test_of_no_elements(agree, dtype, shape):
+    """What has no elements is no product; without depth the sums are cleared all the same."""
+    M, N, K = shape
+    out = "int32" if dtype == "int8" else "float32"
+
+    @T.prim_func
+    def kernel(C: T.Tensor((2, 16, 32), out), n: T.int32):
+        with T.Kernel(1, threads=64):
+            a = T.alloc_shared((M, K), dtype)
+            b = T.alloc_shared((K, N), dtype)
+            c = T.alloc_fragment((M, N), out)
+            T.fill(a, 1)
+            T.fill(b, 1)
+            T.fill(c, 3)
+            T.gemm(a, b, c)
+            T.copy(c, C[0, 0:M, 0:N])
+            for step in T.Pipelined(3, num_stages=2):
+                T.gemm(a, b, c, clear_accum=step + n == 2)
+            T.copy(c, C[1, 0:M, 0:N])
+
+    filled = np.zeros((2, 16, 32), out)
+    filled[0, :M, :N], filled[1, :M, :N] = 3, 0
+    agree(kernel, [np.zeros((2, 16, 32), out), 1], {0: filled})

@@ -16,15 +16,17 @@
 /// as deep as kBytesDeep of elements as they are multiplied, if the turns of the loop are divided evenly; the same elements are read, and added in the same order.
 ///
 /// Done where the loop holds nothing else than such copies and gemms, whose tiles nobody else uses, each gemm with
-/// sums of its own; they may begin anew in the first turn (`clear(%k == 0)`). It stands before MarkInBounds, which looks at the
-/// deeper copies.
+/// sums of its own; they may begin anew in the first turn (`clear(%k == 0)`). Gemms of no elements go first. It stands before
+/// MarkInBounds, which looks at the deeper copies.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/targets/cpu/gemm_sources.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
@@ -235,7 +237,12 @@ public:
   static constexpr llvm::StringLiteral kDescription =
       "make one turn of several of a loop that multiplies shallow tiles";
 
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+
   void runOnOperation() override {
+    dropEmptyGemms(getOperation());
     SmallVector<tile::ForOp> loops;
     getOperation().walk([&](tile::ForOp loop) { loops.push_back(loop); });
     for (tile::ForOp loop : loops) {

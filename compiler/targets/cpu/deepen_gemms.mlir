@@ -171,3 +171,30 @@ func.func @sums_multiplied(%X: !tile.buffer<16x144xf32, global> {tile.name = "X"
   }
   return
 }
+
+// Gemms of no elements leave at most a fill behind.
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: tile.gemm
+// CHECK: scf.if %{{.*}} {
+// CHECK: tile.fill %{{.*}} : !tile.buffer<16x16xf32, fragment>
+// CHECK-NOT: tile.gemm
+// CHECK: return
+func.func @empty(%X: !tile.buffer<16x144xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc "A" : !tile.buffer<16x0xf32, shared>
+    %B = tile.alloc "B" : !tile.buffer<0x16xf32, shared>
+    %C = tile.alloc "C" : !tile.buffer<16x16xf32, fragment>
+    %D = tile.alloc "D" : !tile.buffer<16x16xf32, shared>
+    tile.for %k = %c0 to %c8 step %c1 {
+      tile.copy %X[0, 0] [16, 0] : !tile.buffer<16x144xf32, global> to %A : !tile.buffer<16x0xf32, shared>
+      tile.copy %X[0, 0] [0, 16] : !tile.buffer<16x144xf32, global> to %B : !tile.buffer<0x16xf32, shared>
+      %first = arith.cmpi eq, %k, %c0 : index
+      tile.gemm %A : !tile.buffer<16x0xf32, shared>, %B : !tile.buffer<0x16xf32, shared> into %C : !tile.buffer<16x16xf32, fragment> clear(%first)
+    }
+    tile.gemm %B : !tile.buffer<0x16xf32, shared>, %D : !tile.buffer<16x16xf32, shared> into %B : !tile.buffer<0x16xf32, shared>
+  }
+  return
+}

@@ -4,7 +4,9 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/thread_ops.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
+#include "compiler/targets/cpu/loops.h"
 
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::cpu {
@@ -16,6 +18,24 @@ using tile::BufferType;
 SmallVector<int64_t> matrixShape(const BufferRegion& region) {
   SmallVector<int64_t> extents = region.staticExtents();
   return {extents[extents.size() - 2], extents.back()};
+}
+
+void dropEmptyGemms(Operation* kernel) {
+  SmallVector<tile::GemmOp> empty;
+  kernel->walk([&](tile::GemmOp op) {
+    if (llvm::is_contained(matrixShape(op.getARegion()), 0) ||
+        llvm::is_contained(matrixShape(op.getCRegion()), 0))
+      empty.push_back(op);
+  });
+  for (tile::GemmOp op : empty) {
+    ImplicitLocOpBuilder builder(op.getLoc(), op);
+    if (op.getClear())
+      builder.setInsertionPointToStart(scf::IfOp::create(builder, op.getClear()).thenBlock());
+    const BufferRegion sums = op.getCRegion();
+    if (op.getClear() || op.getClearAccum())
+      tile::FillOp::create(builder, zero(builder, sums.type().getScalarType()), sums);
+    op.erase();
+  }
 }
 
 namespace {

@@ -10,6 +10,9 @@ namespace tilewright::cpu {
 /// Rows and columns of the matrix that a region holds: its last two extents.
 llvm::SmallVector<int64_t> matrixShape(const tile::BufferRegion& region);
 
+/// Removes the gemms of a kernel that multiply no elements: at most they set their sums to 0.
+void dropEmptyGemms(mlir::Operation* kernel);
+
 /// The copy that fills the whole of an on-chip buffer, nothing else but `reader` uses: what `reader`
 /// reads there might as well come from where the copy reads, if keepsValues. Null if that isn't so.
 tile::CopyOp onlySource(tile::GemmOp reader, const tile::BufferRegion& region);

@@ -32,6 +32,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/feed_gemm.h"
+#include "compiler/targets/cpu/gemm_sources.h"
 #include "compiler/targets/cpu/gemm_tiles.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/micro_kernels.h"
@@ -501,6 +502,7 @@ struct LowerGemm : MachinePass<LowerGemm> {
   }
 
   void runOnOperation() override {
+    dropEmptyGemms(getOperation());
     getOperation().walk([&](tile::GemmOp op) {
       if (op->hasAttr(kTilesAttr))
         lowerToTiles(op, machine);

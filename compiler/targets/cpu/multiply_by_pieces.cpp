@@ -368,6 +368,7 @@ public:
   void runOnOperation() override {
     if (!machine.hasBf16Tiles)
       return;
+    dropEmptyGemms(getOperation());
     SmallVector<tile::GemmOp> ops;
     getOperation().walk([&](tile::GemmOp op) { ops.push_back(op); });
     for (tile::GemmOp op : ops)

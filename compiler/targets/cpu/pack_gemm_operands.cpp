@@ -680,6 +680,7 @@ struct PackGemmOperands : MachinePass<PackGemmOperands> {
   using MachinePass::MachinePass;
 
   void runOnOperation() override {
+    dropEmptyGemms(getOperation());
     SmallVector<tile::GemmOp> ops;
     getOperation().walk([&](tile::GemmOp op) {
       if (!op->hasAttr(kPackedAttr))
