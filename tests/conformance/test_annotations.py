@@ -176,3 +176,37 @@ def test_padding_is_a_constant_that_fits():
         "the padding of 'a' must be a constant",
         "the integer 300 does not fit the dtype int8 of 'a'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "annotate_safe_value",
+            "T.annotate_safe_value takes a dict of tensors and numbers, not 'x' of type str",
+        ),
+        (
+            "annotate_padding",
+            "T.annotate_padding takes a dict of tiles and numbers, not 'x' of type str",
+        ),
+        (
+            "annotate_pass_configs",
+            "T.annotate_pass_configs takes a dict of keys and values, not 'x' of type str",
+        ),
+        (
+            "annotate_restrict_buffers",
+            "T.annotate_restrict_buffers takes tensors, not 'x' of type str",
+        ),
+        ("get_let_value", "T.get_let_value takes a name that stands for an element of a buffer"),
+    ],
+)
+def test_what_annotations_do_not_take(name, message):
+    function = getattr(T, name)
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1):
+            function("x")
+
+    with pytest.raises(tilewright.CompileError, match=message):
+        tilewright.compile(kernel)

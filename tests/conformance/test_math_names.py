@@ -442,3 +442,20 @@ def test_a_kernel_may_have_the_name_of_what_it_calls():
     sines = np.zeros(100, np.float32)
     tilewright.compile(sinf, target="cpu")(numbers, sines)
     np.testing.assert_allclose(sines, np.where(numbers > 0, np.sin(numbers), 0), rtol=1e-6)
+
+
+def test_functions_of_numbers_that_are_known(agree):
+    """Of two Python numbers the result is a float32."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((6,), "float32")):
+        with T.Kernel(1, threads=1):
+            A[0] = T.nextafter(1, 2)
+            A[1] = T.ldexp(3, 2)
+            A[2] = T.fast_rcp(4)
+            A[3] = T.hypot(3, 4)
+            A[4] = T.copysign(2, -1)
+            A[5] = T.atan2(1, 1)
+
+    known = [np.nextafter(np.float32(1), np.float32(2)), 12, 0.25, 5, -2, math.pi / 4]
+    agree(kernel, [np.zeros(6, np.float32)], {0: np.array(known, np.float32)})

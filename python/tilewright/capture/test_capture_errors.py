@@ -356,6 +356,7 @@ WRONG = {
     "x = A[0]\nA[1] = x[0]": "a scalar of the kernel can't be indexed",
     "x = T.StridedTensor((1, 2), (1,))": "1 strides for 2 dimensions",
     "x = T.dynamic('')": "'' is not a list of names",
+    "x = T.dynamic(1)": "1 is not a list of names",
     "x = list(T.serial(4))": (
         "a serial loop can only be used in a kernel or a @T.macro, not in plain Python"
     ),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..capture.tracer import current, describe
 from ..options import traced_for
 from ..suggestions import unknown_keyword
-from .values import LanguageError
+from .values import BufferRef, LanguageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,10 +110,18 @@ def block_attr(attrs: dict[str, Any]) -> None:
     _keep("block_attr", dict(attrs))
 
 
+def _asked_for_dict(name: str, what: str, given: Any) -> None:
+    if not isinstance(given, dict):
+        raise LanguageError(
+            f"{name} takes a dict of {what}, not {describe(given)}", python=TypeError
+        )
+
+
 def annotate_padding(values: dict[Any, Any]) -> None:
     """What copies and stores of elements of tensors put into a tile from past the tensors' ends,
     instead of 0: `{tile: constant}`. Of a tensor, as `annotate_safe_value`."""
     tracer = current()
+    _asked_for_dict("T.annotate_padding", "tiles and numbers", values)
     for buffer, value in values.items():
         tracer.builder.annotate_padding(tracer.buffer_handle(buffer), tracer.value(value))
 
@@ -126,6 +134,7 @@ def annotate_safe_value(safe_value_map: dict[Any, Any]) -> None:
     there. Of several, the last counts.
     """
     tracer = current()
+    _asked_for_dict("T.annotate_safe_value", "tensors and numbers", safe_value_map)
     for buffer, value in safe_value_map.items():
         tracer.builder.annotate_safe_value(tracer.buffer_handle(buffer), tracer.value(value))
 
@@ -144,6 +153,12 @@ def annotate_restrict_buffers(*buffers: Any) -> None:
     """Tensors that may overlap others in part, which a call with such tensors is refused for else.
     What one operation, or iterations of `T.Parallel`, then read and write have no order."""
     tracer = current()
+    for buffer in buffers:
+        if not isinstance(buffer, BufferRef):
+            raise LanguageError(
+                f"T.annotate_restrict_buffers takes tensors, not {describe(buffer)}",
+                python=TypeError,
+            )
     _keep("restrict_buffers", list(buffers))
     for buffer in buffers:
         tracer.builder.annotate_overlaps(tracer.buffer_handle(buffer))
@@ -201,6 +216,7 @@ def pdl_sync() -> None:
 
 def annotate_pass_configs(configs: dict[Any, Any]) -> None:
     """Pass configs of this kernel, as in `tilelang.compile`."""
+    _asked_for_dict("T.annotate_pass_configs", "keys and values", configs)
     _keep("pass_configs", {str(key): value for key, value in configs.items()})
 
 

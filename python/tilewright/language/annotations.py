@@ -158,7 +158,7 @@ class Ref:
 
 
 def _names(names: str) -> list[str]:
-    found = [name for name in names.replace(",", " ").split() if name]
+    found = names.replace(",", " ").split() if isinstance(names, str) else []
     if not found or not all(name.isidentifier() for name in found):
         raise ValueError(f"{names!r} is not a list of names")
     return found

@@ -102,7 +102,7 @@ def has_let_value(var: object) -> bool:
 
 def get_let_value(var: Traced) -> Element:
     """The element that a name stands for."""
-    if var.origin is None:
+    if not isinstance(var, Traced) or var.origin is None:
         raise LanguageError("T.get_let_value takes a name that stands for an element of a buffer")
     return var.origin
 

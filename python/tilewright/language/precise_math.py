@@ -201,7 +201,7 @@ def ieee_frsqrt(x: Any) -> Any:
 def fast_rcp(x: Any) -> Any:
     """1 / x; a GPU gives an approximation, the CPU the rounded quotient."""
     value = current().expression(x)
-    return cast(1.0, value.dtype) / value
+    return cast(1.0, getattr(value, "dtype", "float32")) / value
 
 
 @guarded_by_poison
@@ -234,14 +234,14 @@ def ldexp(x: Any, exponent: Any) -> Any:
         bounded = Select(part > 1000, cast(1000, "int64"), part)
         bounded = Select(bounded < -1000, cast(-1000, "int64"), bounded)
         wide = wide * reinterpret((bounded + 1023) << 52, "float64")
-    return cast(wide, value.dtype)
+    return cast(wide, getattr(value, "dtype", "float32"))
 
 
 @guarded_by_poison
 def nextafter(x: Any, y: Any) -> Any:
     """The number next to x on the way to y, in their common dtype (of integers float32)."""
     a, b = (current().expression(v) for v in (x, y))
-    common = str((a + b).dtype)
+    common = str(getattr(a + b, "dtype", "float32"))
     dtype = common if common in ("float16", "bfloat16", "float64") else "float32"
     a, b = cast(a, dtype), cast(b, dtype)
     moved = Select(b > a, _step(a, True), _step(a, False))
