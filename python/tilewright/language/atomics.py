@@ -33,6 +33,8 @@ def _neighbour(element: Element, step: int) -> Element:
 def _add_vector(dst: Any, value: Any, lanes: int, return_prev: bool) -> Any:
     what = f"T.atomic_addx{lanes}"
     target = _element(dst, what)
+    if not target.indices:
+        raise LanguageError(f"{what} needs an element that has neighbours, not a variable")
     tracer = current()
     if isinstance(value, (Vector, RegionRef)):
         given = vector_of(value, what).lanes

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..capture.tracer import current, guarded_by_poison
+from ..capture.tracer import current, describe, guarded_by_poison
 from .loops import Parallel, serial
 from .math_ops import Select, cast
 from .memory import alloc_var
@@ -130,6 +130,14 @@ def im2col(
     `nhw_step`, `c_step` of them is written to `col`. Outside of an image there are zeros.
     """
     tracer = current()
+    for buffer, what, least, most in (
+        (img, "img of T.im2col must be a tensor of 4 dims, [N, H, W, C]", 4, 4),
+        (col, "col of T.im2col must be a tile of 2 dims", 2, 99),
+    ):
+        if not isinstance(buffer, BufferRef):
+            raise LanguageError(f"{what}, not {describe(buffer)}", python=TypeError)
+        if not least <= buffer.ndim <= most:
+            raise LanguageError(f"{what}, but {describe(buffer)} has {buffer.ndim}")
     images, height, width, channels = img.shape
     rows, columns = col.shape[-2:]
     reach = (kernel - 1) * dilation + 1
