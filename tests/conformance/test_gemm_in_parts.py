@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 
 
@@ -73,6 +74,66 @@ def test_what_is_summed_so_far_is_multiplied(agree, dtype):
         sums = sums + a[:, part] @ b[part]
         want = want + sums @ b[part]
     agree(kernel, [a, b, np.zeros((block, block), dtype)], {2: want})
+
+
+def test_each_turn_has_its_own_padding(agree):
+    """Rows past A's end hold the turn's number."""
+    turns, block, rows = 4, 16, 10
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((rows, turns * block), "float32"),
+        B: T.Tensor((turns * block, block), "float32"),
+        C: T.Tensor((block, block), "float32"),
+    ):
+        with T.Kernel(1, threads=64):
+            a = T.alloc_shared((block, block), "float32")
+            b = T.alloc_shared((block, block), "float32")
+            c = T.alloc_fragment((block, block), "float32")
+            T.clear(c)
+            for step in T.Pipelined(turns, num_stages=2):
+                T.copy(A[0, step * block], a, pad_value=T.cast(step, "float32"))
+                T.copy(B[step * block, 0], b)
+                T.gemm(a, b, c)
+            T.copy(c, C)
+
+    random = np.random.default_rng(11)
+    a = random.integers(-4, 5, (rows, turns * block)).astype(np.float32)
+    b = random.integers(-4, 5, (turns * block, block)).astype(np.float32)
+    padding = np.repeat(np.arange(turns, dtype=np.float32), block)
+    padded = np.concatenate([a, np.tile(padding, (block - rows, 1))])
+    agree(kernel, [a, b, np.zeros((block, block), np.float32)], {2: padded @ b})
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_each_turn_has_its_own_tensor(target):
+    turns, block = 4, 16
+
+    @T.prim_func
+    def kernel(
+        start: T.int64,
+        B: T.Tensor((turns * block, block), "float32"),
+        C: T.Tensor((block, block), "float32"),
+    ):
+        with T.Kernel(1, threads=64):
+            a = T.alloc_shared((block, block), "float32")
+            b = T.alloc_shared((block, block), "float32")
+            c = T.alloc_fragment((block, block), "float32")
+            T.clear(c)
+            for step in T.Pipelined(turns, num_stages=2):
+                address = start + T.cast(step, "int64") * (block * turns * block * 4)
+                part = T.make_tensor_from_addr(address, (block, turns * block), "float32")
+                T.copy(part[0, step * block], a)
+                T.copy(B[step * block, 0], b)
+                T.gemm(a, b, c)
+            T.copy(c, C)
+
+    random = np.random.default_rng(12)
+    a = random.integers(-4, 5, (turns, block, turns, block)).astype(np.float32)
+    b = random.integers(-4, 5, (turns, block, block)).astype(np.float32)
+    c = np.zeros((block, block), np.float32)
+    tilewright.compile(kernel, target=target)(a.ctypes.data, b.reshape(-1, block), c)
+    np.testing.assert_array_equal(c, sum(a[k, :, k] @ b[k] for k in range(turns)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])

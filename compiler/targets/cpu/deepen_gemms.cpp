@@ -181,8 +181,12 @@ private:
   bool fits(tile::CopyOp copy) {
     const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
     auto tile = depthOf.find(target.buffer);
+    // A tensor that is made of an address may be another one in each turn.
+    Operation* made = source.buffer.getDefiningOp();
     if (tile == depthOf.end() || !target.isWhole() || !source.type().isGlobal() || copy.getRelu() ||
-        copy.getTranspose() || copy.getScale() || !copy.getEnds().empty())
+        copy.getTranspose() || copy.getScale() || !copy.getEnds().empty() ||
+        (made && loop->isProperAncestor(made)) ||
+        (copy.getPad() && growth(copy.getPad(), loop.getInductionVar()) != 0))
       return false;
     for (Operation* user : target.buffer.getUsers())
       if (user != copy && !(isa<tile::GemmOp>(user) && copy->isBeforeInBlock(user)))

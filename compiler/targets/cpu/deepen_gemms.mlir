@@ -198,3 +198,28 @@ func.func @empty(%X: !tile.buffer<16x144xf32, global> {tile.name = "X"}) attribu
   }
   return
 }
+
+// A padding that each turn has of its own stays.
+// CHECK-LABEL: func.func @own_padding
+// CHECK-NOT: step %c{{[2-9]}}
+func.func @own_padding(%X: !tile.buffer<10x144xf32, global> {tile.name = "X"},
+                       %Y: !tile.buffer<144x16xf32, global> {tile.name = "Y"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc "A" : !tile.buffer<16x16xf32, shared>
+    %B = tile.alloc "B" : !tile.buffer<16x16xf32, shared>
+    %C = tile.alloc "C" : !tile.buffer<16x16xf32, fragment>
+    tile.for %k = %c0 to %c8 step %c1 {
+      %at = arith.muli %k, %c16 : index
+      %turn = arith.index_cast %k : index to i32
+      %pad = arith.sitofp %turn : i32 to f32
+      tile.copy %X[0, %at] [16, 16] : !tile.buffer<10x144xf32, global> to %A : !tile.buffer<16x16xf32, shared> pad(%pad : f32)
+      tile.copy %Y[%at, 0] [16, 16] : !tile.buffer<144x16xf32, global> to %B : !tile.buffer<16x16xf32, shared>
+      tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x16xf32, shared> into %C : !tile.buffer<16x16xf32, fragment>
+    }
+  }
+  return
+}
