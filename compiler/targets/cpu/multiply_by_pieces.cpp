@@ -14,8 +14,8 @@
 /// Computations, 2019); errors are measured smaller in fact (docs/cpu-speed.md), for a tile's products are summed before c is added. A tile makes 16 times as many products
 /// in a cycle as the vectors, of which a sixth is more than twice as many.
 ///
-/// What isn't as in float32: an infinite element makes NaN, and elements below 2^-108 lose bits, because AMX takes subnormal
-/// pieces for 0.
+/// What isn't as in float32: an element that is infinite, or rounds to infinity as a bfloat16 (from 3.39e38 on), makes NaN, and
+/// elements below 2^-108 lose bits, because AMX takes subnormal pieces for 0.
 ///
 /// A float16 has 11 bits: two pieces, whose four products are all summed, each exact, and none is subnormal. Only the order of
 /// sums differs, which is the NPU's to the bit without fast math. What isn't finite is seen as numbers are cut, by the
