@@ -174,7 +174,7 @@ private:
   template <class T>
   void copyRows(const LocalTensor<T>& l1, const MatmulOperand& o, uint32_t row, uint32_t column,
                 uint32_t rows, uint32_t columns, uint32_t pitch) const {
-    constexpr uint64_t farthest = 65535;
+    constexpr int32_t farthest = 65535;
     const uint32_t count = o.pitch > farthest ? 1 : rows;
     for (uint32_t r = 0; r < rows; r += count)
       AscendC::DataCopy(l1[r * k0], global<T>(o.address, uint64_t{row + r} * o.pitch + column),
