@@ -19,8 +19,10 @@ CASES = (
         for m, n, k in ((128, 128, 96), (70, 130, 45))
     ]
     + [
-        {"m": m, "n": n, "k": k, "dtype": dtype, "fast": True, "rows": 64, "block_k": 32}
-        | {"block_m": 32, "block_n": 64}
+        {"m": m, "n": n, "k": k, "dtype": dtype, "fast": True, "rows": 64, "block_m": 32}
+        | {"block_n": 64}
+        | depth
+        for depth in ({}, {"block_k": 32})
         for dtype in ("float32", "float16")
         for m, n, k in ((128, 128, 96), (70, 130, 45))
     ]

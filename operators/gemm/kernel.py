@@ -17,16 +17,16 @@ def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, fast: bool = False, 
     by steps of block_k or of whole depth; 0: by blocks. fast: with fast math, which AMX gains by in
     float32 and float16. blocks: block_m, block_n, block_k."""
     if not rows:
-        return (fast_gemm_by_blocks if fast else gemm_by_blocks)(m, n, k, dtype, **blocks)
-    if "block_k" in blocks:
-        by_steps = fast_gemm_by_steps if fast else gemm_by_steps
-        return by_steps(m, n, k, dtype, rows, **blocks)
-    if fast:
-        raise ValueError("fast math has no form of whole depth: give a block_k, or no rows")
-    return gemm_of_whole_depth(m, n, k, dtype, rows, **blocks)
+        form, given = gemm_by_blocks, {}
+    elif "block_k" in blocks:
+        form, given = gemm_by_steps, {"rows": rows}
+    else:
+        form, given = gemm_of_whole_depth, {"rows": rows}
+    factory = tilewright.jit(out_idx=[2], pass_configs=FAST if fast else {})(form)
+    return factory(m, n, k, dtype, **given, **blocks)
 
 
-def blocks_of(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
+def gemm_by_blocks(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
     """A tile of A and one of B at a time."""
     accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
 
@@ -47,11 +47,6 @@ def blocks_of(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, bloc
     return gemm_kernel
 
 
-gemm_by_blocks = tilewright.jit(out_idx=[2])(blocks_of)
-fast_gemm_by_blocks = tilewright.jit(out_idx=[2], pass_configs=FAST)(blocks_of)
-
-
-@tilewright.jit(out_idx=[2])
 def gemm_of_whole_depth(m: int, n: int, k: int, dtype: str, rows: int, block_m=128, block_n=256):
     """All of k at once; block_m divides rows."""
     accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
@@ -73,7 +68,9 @@ def gemm_of_whole_depth(m: int, n: int, k: int, dtype: str, rows: int, block_m=1
     return gemm_kernel
 
 
-def steps_of(m: int, n: int, k: int, dtype: str, rows: int, block_k: int, block_m=64, block_n=512):
+def gemm_by_steps(
+    m: int, n: int, k: int, dtype: str, rows: int, block_k: int, block_m=64, block_n=512
+):
     """A tile of B for all rows of a block, step by step; block_m divides rows."""
     accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
     parts, steps = rows // block_m, -(-k // block_k)
@@ -95,7 +92,3 @@ def steps_of(m: int, n: int, k: int, dtype: str, rows: int, block_k: int, block_
                         T.copy(C_local[part, :, :], C[by * rows + part * block_m, bx * block_n])
 
     return gemm_kernel
-
-
-gemm_by_steps = tilewright.jit(out_idx=[2])(steps_of)
-fast_gemm_by_steps = tilewright.jit(out_idx=[2], pass_configs=FAST)(steps_of)

@@ -16,14 +16,14 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def compiled(element, configs):
-    """B[i] = element(A[i])."""
+    """B[i] = element(A[i]); no whole vectors of AVX-512, which need no clamp with fast math."""
 
     @tilewright.jit(out_idx=[1], pass_configs=configs)
     def factory():
         @T.prim_func
-        def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        def powers(A: T.Tensor((62,), "float32"), B: T.Tensor((62,), "float32")):
             with T.Kernel(1, threads=32):
-                for i in T.Parallel(64):
+                for i in T.Parallel(62):
                     B[i] = element(A[i])
 
         return powers
@@ -33,7 +33,7 @@ def compiled(element, configs):
 
 def test_bits_of_exponentials():
     """With fast math alone."""
-    x = np.linspace(-100, 30, 64, dtype=np.float32)
+    x = np.linspace(-100, 30, 62, dtype=np.float32)
     exact = np.exp2(x.astype(np.float64))
     bits = {"tilewright.exp_bits": 13}
     np.testing.assert_allclose(compiled(T.exp2, bits)(x), exact, rtol=2.0**-23)
@@ -49,15 +49,13 @@ def both(x):
 @pytest.mark.parametrize("fast", [True, False])
 def test_exponentials_of_what_is_bounded(fast):
     """No other results up to the bound, down to minus infinity, and of NaN."""
-    x = np.linspace(-200, 80, 64, dtype=np.float32)
+    x = np.linspace(-200, 80, 62, dtype=np.float32)
     x[:3] = -np.inf, np.nan, -3e38
     configs = {"tl.enable_fast_math": fast}
     bounded, plain = compiled(both, {"tilewright.exp_most": 80, **configs}), compiled(both, configs)
     np.testing.assert_array_equal(bounded(x), plain(x))
     assert bounded(x)[0] == 0 and np.isnan(bounded(x)[1])
-    # Whole vectors of Intel's AVX-512 need no clamp with fast math.
-    saved = len(plain.stage("asm")) - len(bounded.stage("asm"))
-    assert saved > 0 or (fast and saved == 0)
+    assert len(bounded.stage("asm")) < len(plain.stage("asm"))
 
 
 @pytest.mark.parametrize("most", [0.5, "8", True])

@@ -514,21 +514,21 @@ def test_fast_math_gives_other_code():
         @tilewright.jit(out_idx=[1], pass_configs={"tl.enable_fast_math": fast})
         def factory():
             @T.prim_func
-            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+            def powers(A: T.Tensor((62,), "float32"), B: T.Tensor((62,), "float32")):
                 with T.Kernel(1, threads=32):
-                    for i in T.Parallel(64):
+                    for i in T.Parallel(62):
                         B[i] = T.exp2(A[i])
 
             return powers
 
         return factory()
 
-    x = np.linspace(-127, 30, 64, dtype=np.float32)
+    x = np.linspace(-127, 30, 62, dtype=np.float32)
     kernels = make(False), make(True)
     assert kernels[0].stage("asm") != kernels[1].stage("asm")
     strict, fast = (kernel(x) for kernel in kernels)
     exact = np.exp2(x.astype(np.float64))
-    assert strict[0] > 0 and fast[0] in (0, strict[0])  # below 2^-126
+    assert strict[0] > 0 and fast[0] == 0  # below 2^-126, but for whole vectors of AVX-512
     np.testing.assert_allclose(fast[1:], exact[1:], rtol=2.0**-22)
 
 
