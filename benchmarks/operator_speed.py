@@ -94,6 +94,14 @@ def on_tiles(dtype: str) -> bool:
     return dtype in ("bfloat16", "int8") and _compiler.host_cpu().endswith("amx")
 
 
+def adds_beside_multiplying() -> bool:
+    """Whether the compiler makes gemms by Winograd's inner products here, where a kernel lets it."""
+    from tilewright import _compiler
+
+    cpu = _compiler.host_cpu()
+    return cpu.startswith("znver") and "avx512" in cpu
+
+
 def blocks_on_tiles(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, int]:
     """The tile of B takes half of a second-level cache of 2 MB: of whole depth where that leaves
     512 columns, else 2 KB deep; and meets 32 rows of A at a time, which stay in the first level by
@@ -163,6 +171,18 @@ def fast_blocks(m: int, n: int, k: int) -> dict[str, int]:
     return {"rows": rows, "block_m": 64, "block_n": 512, "block_k": 128}
 
 
+def blocks_by_sums(m: int, n: int, k: int, threads: int) -> dict[str, int]:
+    """For AMD's AVX-512, by Winograd's inner products: what prepares a tile of B takes as long as
+    some 30 rows of A."""
+    rows = min(m, 2048)
+    while rows > 256 and (m // rows) * (n // 512) < 2 * threads:
+        rows //= 2
+    fits = m % rows == 0 and rows % 64 == 0 and n % 512 == 0 and k % 512 == 0
+    if fits:
+        return {"rows": rows, "block_m": 64, "block_n": 512, "block_k": 512}
+    return {"block_m": 256, "block_n": 256, "block_k": 256}
+
+
 def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
     """Two blocks of A and B and the accumulators fill most of a second-level cache of 1 MB."""
     from tilewright import _compiler, _runtime
@@ -186,8 +206,10 @@ def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
 
 
 def gemm(dtype: str, m: int, k: int, n: int, fast: bool = False) -> Speed:
-    """C = A B; fast: by fast math, where that has products of its own."""
+    """C = A B; fast: by fast math and errors by norm, where that has products of its own."""
     import torch
+
+    from tilewright import _runtime
 
     kind = getattr(torch, dtype)
     if dtype == "int8":
@@ -200,6 +222,8 @@ def gemm(dtype: str, m: int, k: int, n: int, fast: bool = False) -> Speed:
     form = gemm_blocks(m, n, k, dtype)
     if fast and on_tiles("bfloat16"):
         form = {"fast": True, **fast_blocks(m, n, k)}
+    elif fast and adds_beside_multiplying():
+        form = {"fast": True, **blocks_by_sums(m, n, k, _runtime.get_num_threads())}
     run = kernel("gemm", m=m, n=n, k=k, dtype=dtype, **form)
     run(a, b, out)
     check(out[:8], a[:8].double() @ b.double(), dtype)

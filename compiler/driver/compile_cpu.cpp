@@ -47,6 +47,7 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
   session.fastMath = isOn(options, "tl.enable_fast_math") || isOn(options, "tl.fast_math");
   session.expBits = unsigned(numberOf(options, "tilewright.exp_bits").value_or(session.expBits));
   session.expMost = numberOf(options, "tilewright.exp_most").value_or(session.expMost);
+  session.normwiseGemm = isOn(options, "tilewright.normwise_gemm");
   session.keepStages = options.keepStages;
   session.cancel = options.cancel;
 

@@ -22,6 +22,8 @@ SHORT = {"tilewright.exp_bits": 13}
 #: Weights are 2^TOLERATED at most: by columns, where no product is rounded between the largest
 #: score and the others.
 BOUNDED = {"tilewright.exp_most": TOLERATED}
+#: A score may be as wrong as if all of its query and key were as large as their largest elements.
+NORMWISE = {"tilewright.normwise_gemm": True}
 
 
 def flash_attention(
@@ -223,7 +225,7 @@ def attention_by_columns(
     return attention_kernel
 
 
-of_floats_by_columns = tilewright.jit(out_idx=[3], pass_configs={**FAST, **BOUNDED})(
+of_floats_by_columns = tilewright.jit(out_idx=[3], pass_configs={**FAST, **BOUNDED, **NORMWISE})(
     attention_by_columns
 )
 of_bfloat16_by_columns = tilewright.jit(out_idx=[3], pass_configs={**FAST, **BOUNDED, **SHORT})(

@@ -157,8 +157,11 @@ class PassConfigKey(StrEnum, metaclass=_NamesKeys):
 EXP_BITS = "tilewright.exp_bits"
 #: What no argument of exp and exp2 exceeds, where the kernel knows.
 EXP_MOST = "tilewright.exp_most"
+#: A sum of a float32 gemm may be as wrong as if all of its row and column were as large as the
+#: largest there.
+NORMWISE_GEMM = "tilewright.normwise_gemm"
 #: Other known keys without a name in TileLang's enumeration.
-_MORE_KEYS = frozenset(["tl.fast_math", EXP_BITS, EXP_MOST])
+_MORE_KEYS = frozenset(["tl.fast_math", EXP_BITS, EXP_MOST, NORMWISE_GEMM])
 #: Keys with which a user expects other results or speed, and gets the same; why.
 _WITHOUT_EFFECT = {
     **dict.fromkeys(
@@ -231,7 +234,7 @@ class Options:
             for key, value in (pass_configs or {}).items()
             if value is not None
         }
-        for name in ("tl.enable_fast_math", EXP_BITS):
+        for name in ("tl.enable_fast_math", EXP_BITS, NORMWISE_GEMM):
             if self.target == "ascend" and self.pass_configs.get(name):
                 remark(f"pass config '{name}' has no effect on Ascend")
 
@@ -279,7 +282,7 @@ def check_pass_configs(pass_configs: object) -> None:
     idle: list[str] = []
     for key, value in pass_configs.items():
         name = _config_key(key)
-        if name in _SWITCHES and value is not None and not _is_switch(value):
+        if name in (*_SWITCHES, NORMWISE_GEMM) and value is not None and not _is_switch(value):
             raise ValueError(f"pass config '{name}' is {value!r} but must be True or False")
         if name.replace("tir.", "tirx.") not in known:
             hint = did_you_mean(name, known) or did_you_mean(f"tl.{name}", known)

@@ -469,10 +469,11 @@ def test_methods():
         ({"pass_configs": 3}, TypeError, "pass_configs is 3 but must be a dict"),
         *(
             (
-                {"pass_configs": {"tl.ascend_auto_sync": value}},
+                {"pass_configs": {name: value}},
                 ValueError,
-                f"pass config 'tl.ascend_auto_sync' is {value!r} but must be True or False",
+                f"pass config '{name}' is {value!r} but must be True or False",
             )
+            for name in ("tl.ascend_auto_sync", "tilewright.normwise_gemm")
             for value in ("yes", "False", 2, 1.0)
         ),
         (
@@ -503,10 +504,12 @@ def test_choices_are_checked_at_the_decorator(choices, kind, message):
         tilewright.jit(**choices)(gemm.function)
 
 
-def test_fast_math_on_ascend_is_a_remark(monkeypatch):
+@pytest.mark.parametrize("name", ["tl.enable_fast_math", "tilewright.normwise_gemm"])
+def test_fast_math_on_ascend_is_a_remark(name, monkeypatch):
     monkeypatch.setattr(tilewright.options, "_remarks", set())
-    with pytest.warns(tilewright.errors.TilewrightWarning, match="has no effect on Ascend"):
-        tilewright.options.Options("ascend", pass_configs={"tl.enable_fast_math": True})
+    message = f"pass config '{name}' has no effect on Ascend"
+    with pytest.warns(tilewright.errors.TilewrightWarning, match=message):
+        tilewright.options.Options("ascend", pass_configs={name: True})
 
 
 def test_fast_math_gives_other_code():

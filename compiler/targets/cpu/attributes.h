@@ -21,6 +21,8 @@ inline constexpr llvm::StringLiteral kPackedAttr = "cpu.packed";
 inline constexpr llvm::StringLiteral kTilesAttr = "cpu.tiles";
 /// On such a tile.gemm: its operands are so many pieces of each number (i64; multiply_by_pieces.cpp).
 inline constexpr llvm::StringLiteral kPiecesAttr = "cpu.pieces";
+/// On a tile.gemm whose b is packed: so many pairs of steps of k are multiplied as sums (i64; multiply_by_sums.cpp).
+inline constexpr llvm::StringLiteral kSumsAttr = "cpu.sums";
 /// On the ldtilecfg before a gemm, which has no address yet: rows of its tiles of a and c, groups in a row of a
 /// (array of i64).
 inline constexpr llvm::StringLiteral kTileShapeAttr = "cpu.tile_shape";

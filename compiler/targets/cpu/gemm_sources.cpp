@@ -120,6 +120,30 @@ tile::CopyOp earlierSource(tile::GemmOp reader, const BufferRegion& region) {
   return reading && copy->isBeforeInBlock(reading) ? copy : tile::CopyOp();
 }
 
+Operation* placeToPrepare(tile::GemmOp reader, const BufferRegion& region) {
+  Operation* place = reader;
+  for (Operation* around = reader->getParentOp(); around && !isa<tile::LaunchOp>(around);
+       around = around->getParentOp()) {
+    const bool isMade =
+        around->isProperAncestor(region.buffer.getDefiningOp()) ||
+        llvm::any_of(region.offsets, [&](OpFoldResult offset) {
+          auto value = dyn_cast<Value>(offset);
+          return value && around->isAncestor(value.getParentRegion()->getParentOp());
+        });
+    const bool isChanged = llvm::any_of(region.buffer.getUses(), [&](OpOperand& use) {
+      auto gemm = dyn_cast<tile::GemmOp>(use.getOwner());
+      const bool isRead =
+          isa<tile::LoadOp>(use.getOwner()) || (gemm && gemm.getCRegion().buffer != region.buffer);
+      return !isRead && (isa<tile::ViewOp>(use.getOwner()) || around->isAncestor(use.getOwner()));
+    });
+    if (isMade || isChanged)
+      break;
+    if (!isa<scf::IfOp>(around))
+      place = around;
+  }
+  return place;
+}
+
 bool keepsValues(tile::CopyOp copy) {
   Type from = copy.getSourceRegion().type().getElementType();
   Type to = copy.getTargetRegion().type().getElementType();

@@ -25,6 +25,10 @@ tile::CopyOp copyOfOneRun(tile::GemmOp reader, const tile::BufferRegion& region)
 /// is made of the operand may be made there, once for all turns of the loops between. Null if that isn't so.
 tile::CopyOp earlierSource(tile::GemmOp reader, const tile::BufferRegion& region);
 
+/// Where an on-chip operand may be brought into another form: before the outermost loop that leaves it as it is, or right
+/// before the gemm.
+mlir::Operation* placeToPrepare(tile::GemmOp reader, const tile::BufferRegion& region);
+
 /// Whether the elements that a copy brings have their source's values: it doesn't convert them, or to a type that has all
 /// values of theirs.
 bool keepsValues(tile::CopyOp copy);

@@ -24,7 +24,7 @@
 ///
 /// The last sums go straight to the result where store_results.cpp says so.
 ///
-/// Where it is marked {cpu.tiles}, AMX multiplies: gemm_tiles.h.
+/// Where it is marked {cpu.tiles}, AMX multiplies: gemm_tiles.h; where {cpu.sums}, sums are: sum_kernels.h.
 ///
 /// The accumulators stay in registers through the loop over k. Columns that fill no whole vector
 /// get a vector of just their number of lanes. It stands before the buffers become pointers, and
@@ -37,6 +37,7 @@
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/micro_kernels.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/sum_kernels.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -392,26 +393,6 @@ private:
     });
   }
 
-  void storeResult(Value sum, Value target, int64_t r, int64_t offset) {
-    const auto width = cast<VectorType>(sum.getType()).getNumElements();
-    const unsigned bits = result.element.getIntOrFloatBitWidth();
-    if (result.element.isBF16() && group == 2) {
-      // Neither vdpbf16ps nor this conversion knows subnormal numbers.
-      Type narrow = VectorType::get({width}, result.element);
-      StringAttr name =
-          builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16." + Twine(32 * width));
-      sum = LLVM::CallIntrinsicOp::create(builder, narrow, name, ValueRange(sum)).getResult(0);
-    } else if (result.element != element) {
-      sum = arith::TruncFOp::create(builder, VectorType::get({width}, result.element), sum);
-    }
-    if (result.element != element) // as bits: see storeVector
-      sum = arith::BitcastOp::create(builder,
-                                     VectorType::get({width}, builder.getIntegerType(bits)), sum);
-    Value place = math.add(math.mul(result.rowBytes, math.constant(r)),
-                           math.constant(offset * int64_t(bits) / 8));
-    LLVM::StoreOp::create(builder, sum, bytePointer(target, place), bits / 8);
-  }
-
   Value plus(Value x, Value y) {
     if (isa<FloatType>(element))
       return arith::AddFOp::create(builder, x, y);
@@ -506,6 +487,8 @@ struct LowerGemm : MachinePass<LowerGemm> {
     getOperation().walk([&](tile::GemmOp op) {
       if (op->hasAttr(kTilesAttr))
         lowerToTiles(op, machine);
+      else if (op->hasAttr(kSumsAttr))
+        lowerToSums(op, machine);
       else
         GemmLowering(op, machine).lower();
     });

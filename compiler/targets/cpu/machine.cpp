@@ -126,6 +126,7 @@ bool readFeatures(Machine& machine, std::string& problem) {
     machine.hasBf16Tiles = hasTiles && info->checkFeatures("+amx-bf16,+avx512bf16");
     machine.hasByteTiles = hasTiles && info->checkFeatures("+amx-int8");
     const llvm::StringRef cpu = machine.cpu;
+    machine.addsBesideMultiplying = cpu.starts_with("znver");
     machine.hasTwoWideMultipliers = !cpu.starts_with("znver") && cpu != "x86-64-v4";
   }
   return true;

@@ -36,6 +36,8 @@ struct Machine {
   /// AVX-512 as Intel's servers have it: two multiplications of 512 bits a cycle, as many loads, and 2 MB of second-level
   /// cache. AMD's, where all choices for AVX-512 were made first, keep those.
   bool hasTwoWideMultipliers = false;
+  /// As many additions of vectors a cycle as multiplications, on pipes of their own: AMD's cores, with registers of 512 bits.
+  bool addsBesideMultiplying = false;
 
   /// "avx512", "avx2" or "neon".
   std::string_view level() const;

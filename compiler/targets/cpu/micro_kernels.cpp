@@ -139,6 +139,26 @@ void MicroKernels::askForResult(Value row, int64_t count, Value column, int64_t 
   });
 }
 
+void MicroKernels::storeResult(Value sum, Value target, int64_t r, int64_t offset) {
+  const auto width = cast<VectorType>(sum.getType()).getNumElements();
+  const unsigned bits = result.element.getIntOrFloatBitWidth();
+  if (result.element.isBF16() && group == 2) {
+    // Neither vdpbf16ps nor this conversion knows subnormal numbers.
+    Type narrow = VectorType::get({width}, result.element);
+    StringAttr name =
+        builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16." + Twine(32 * width));
+    sum = LLVM::CallIntrinsicOp::create(builder, narrow, name, ValueRange(sum)).getResult(0);
+  } else if (result.element != element) {
+    sum = arith::TruncFOp::create(builder, VectorType::get({width}, result.element), sum);
+  }
+  if (result.element != element) // as bits: see storeVector
+    sum = arith::BitcastOp::create(builder, VectorType::get({width}, builder.getIntegerType(bits)),
+                                   sum);
+  Value place = math.add(math.mul(result.rowBytes, math.constant(r)),
+                         math.constant(offset * int64_t(bits) / 8));
+  LLVM::StoreOp::create(builder, sum, bytePointer(target, place), bits / 8);
+}
+
 void MicroKernels::fetchNext(Value row, int64_t count, Value column, int64_t width) {
   if (nextA && op.getARegion().type().isGlobal()) {
     fetchNextRun(row, count, column, width);

@@ -55,6 +55,9 @@ protected:
   /// all columns, and of its columns of b the rows that its rows are of all rows.
   void fetchNext(mlir::Value row, int64_t count, mlir::Value column, int64_t width);
 
+  /// A vector of last sums, of so many columns from `offset` on in row `r` from where `target` is, as elements of the result.
+  void storeResult(mlir::Value sum, mlir::Value target, int64_t r, int64_t offset);
+
   tile::GemmOp op;
   mlir::ImplicitLocOpBuilder builder;
   IndexMath math;

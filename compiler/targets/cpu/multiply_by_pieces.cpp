@@ -76,7 +76,7 @@ public:
     rows = matrixShape(c)[0], columns = matrixShape(c)[1], depth = matrixShape(a)[1];
     if (rows % kTileRows || columns % (2 * kTileColumns) || depth % kDeep)
       return false;
-    placeA = placeOf(a), placeB = placeOf(b);
+    placeA = placeToPrepare(op, a), placeB = placeToPrepare(op, b);
     // In thousandths of a cycle a product takes 31 on vectors and 18 by pieces; to cut a number 450 to 550.
     const int64_t toCutA = placeA == op ? 450 * rows : 0, toCutB = placeB == op ? 550 * columns : 0;
     if (pieces < 3) // others would be widened, which takes as long
@@ -118,31 +118,6 @@ private:
     if (a == b && (a.isF32() || a.isF16()))
       return a.isF32() ? 3 : 2;
     return isInBfloat16(a) && isInBfloat16(b) && !(a.isBF16() && b.isBF16()) ? 1 : 0;
-  }
-
-  /// Where an operand may be cut: before the outermost loop that leaves it as it is, or right before the gemm.
-  Operation* placeOf(const BufferRegion& region) {
-    Operation* place = op;
-    for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
-         around = around->getParentOp()) {
-      const bool isMade =
-          around->isProperAncestor(region.buffer.getDefiningOp()) ||
-          llvm::any_of(region.offsets, [&](OpFoldResult offset) {
-            auto value = dyn_cast<Value>(offset);
-            return value && around->isAncestor(value.getParentRegion()->getParentOp());
-          });
-      const bool isChanged = llvm::any_of(region.buffer.getUses(), [&](OpOperand& use) {
-        auto gemm = dyn_cast<tile::GemmOp>(use.getOwner());
-        const bool isRead = isa<tile::LoadOp>(use.getOwner()) ||
-                            (gemm && gemm.getCRegion().buffer != region.buffer);
-        return !isRead && (isa<tile::ViewOp>(use.getOwner()) || around->isAncestor(use.getOwner()));
-      });
-      if (isMade || isChanged)
-        break;
-      if (!isa<scf::IfOp>(around))
-        place = around;
-    }
-    return place;
   }
 
   Value newBuffer(ArrayRef<int64_t> shape, Type type) {

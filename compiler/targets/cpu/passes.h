@@ -25,6 +25,7 @@ std::unique_ptr<mlir::Pass> createMarkRoundings(bool areShort = false);
 std::unique_ptr<mlir::Pass> createLowerDots(const Machine& machine);
 /// `fast`: where it is allowed at all.
 std::unique_ptr<mlir::Pass> createMultiplyByPieces(const Machine& machine, bool fast = true);
+std::unique_ptr<mlir::Pass> createMultiplyBySums(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPartOverlaps();
 std::unique_ptr<mlir::Pass> createFunctionOverlaps();

@@ -37,14 +37,18 @@ using namespace mlir;
 constexpr llvm::StringLiteral kPrefix = "cpu-";
 
 /// The whole lowering, one pass a line.
-std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fastMath,
-                                                unsigned expBits, int64_t expMost) {
+std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
+  const Machine& machine = session.machine;
+  const bool fastMath = session.fastMath;
+  const unsigned expBits = session.expBits;
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createDeepenGemms(machine));
   passes.push_back(createMarkInBounds());
   passes.push_back(createMarkRoundings(fastMath && expBits <= kShortExpBits));
   passes.push_back(createLowerDots(machine));
   passes.push_back(createMultiplyByPieces(machine, fastMath));
+  if (session.normwiseGemm)
+    passes.push_back(createMultiplyBySums(machine));
   passes.push_back(createPackGemmOperands(machine));
   passes.push_back(createStoreResults());
   passes.push_back(createReadInPlace(machine));
@@ -63,7 +67,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createExpandSmallFloats());
   if (fastMath)
     passes.push_back(createExpandDivisions(machine, expBits));
-  passes.push_back(createExpandExponentials(machine, fastMath, expBits, expMost));
+  passes.push_back(createExpandExponentials(machine, fastMath, expBits, session.expMost));
   passes.push_back(createFlattenControlFlow());
   passes.push_back(createConvertToLlvm());
   LLVM::DIScopeForLLVMFuncOpPassOptions lines;
@@ -189,7 +193,7 @@ void prepareContext(MLIRContext& context) {
 
 bool lowerToLlvmDialect(ModuleOp module, Session& session) {
   const PhaseTimer timer(session, "passes");
-  auto passes = makePipeline(session.machine, session.fastMath, session.expBits, session.expMost);
+  auto passes = makePipeline(session);
   return runPasses(module, std::move(passes), kPrefix, session) || fail(session);
 }
 

@@ -22,6 +22,8 @@ struct Session : PassSession {
   unsigned expBits = 22;
   /// No argument of exp and exp2 exceeds this.
   int64_t expMost = INT64_MAX;
+  /// Errors of sums of float32 gemms may be those of rows and columns of numbers as large as their largest.
+  bool normwiseGemm = false;
   /// The ELF object of what the kernel brings with it (compile_source.h); may be empty.
   std::string own;
 };

@@ -20,6 +20,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createMarkRoundings(); });
   mlir::registerPass([machine] { return createLowerDots(machine); });
   mlir::registerPass([machine] { return createMultiplyByPieces(machine); });
+  mlir::registerPass([machine] { return createMultiplyBySums(machine); });
   mlir::registerPass([machine] { return createPackGemmOperands(machine); });
   mlir::registerPass([] { return createPartOverlaps(); });
   mlir::registerPass([] { return createFunctionOverlaps(); });
