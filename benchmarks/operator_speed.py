@@ -95,7 +95,7 @@ def on_tiles(dtype: str) -> bool:
 
 
 def adds_beside_multiplying() -> bool:
-    """Whether the compiler makes gemms by Winograd's inner products here, where a kernel lets it."""
+    """Whether gemms are made by Winograd's inner products here, where a kernel lets them be."""
     from tilewright import _compiler
 
     cpu = _compiler.host_cpu()

@@ -22,7 +22,7 @@ namespace {
 
 /// Sums of one micro-kernel, each a vector: enough to hide a multiplication's latency, and few enough to leave registers
 /// for what is added.
-constexpr int64_t kRowsAtOnce = 16;
+constexpr int64_t kSumsAtOnce = 16;
 
 class SumLowering : MicroKernels {
 public:
@@ -37,7 +37,7 @@ public:
     either(isFinite(), [&](bool finite) {
       pairsNow = finite ? pairs : 0;
       forTiles(columns / lanes, 1, /*evenly=*/false, [&](Value panel, int64_t) {
-        forTiles(rows, kRowsAtOnce, /*evenly=*/true,
+        forTiles(rows, kSumsAtOnce, /*evenly=*/true,
                  [&](Value row, int64_t count) { microKernel(row, count, panel); });
       });
     });
