@@ -15,7 +15,7 @@ FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True, "tilewright.normwise
 def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, fast: bool = False, **blocks: int):
     """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A in a block,
     by steps of block_k or of whole depth; 0: by blocks. fast: with fast math and errors by norm,
-    by which AMX and AMD's AVX-512 gain in float32 and float16. blocks: block_m, block_n, block_k."""
+    by which AMX and AMD's AVX-512 gain in float32 and float16. blocks: block_m and so on."""
     if not rows:
         form, given = gemm_by_blocks, {}
     elif "block_k" in blocks:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gemms of float32 and float16 whose kernel asks for errors by norm only
-(`tilewright.normwise_gemm`). Where the CPU adds beside multiplying, Winograd's inner products make them (multiply_by_sums.cpp); elsewhere
-what is asked here holds as well."""
+(`tilewright.normwise_gemm`). Where the CPU adds beside multiplying, Winograd's inner products make
+them (multiply_by_sums.cpp); elsewhere what is asked here holds as well."""
 
 import numpy as np
 import pytest
