@@ -239,7 +239,7 @@ def attention_form(dtype: str, causal: bool, dim: int) -> dict[str, int]:
     multiplies pairs, and AMX (docs/cpu-speed-notes.md), which takes all types by rows. With AMX
     packing K and V counts: many queries share it. Strips of four vectors on AVX-512, so that a
     number of K or V that is loaded serves four multiplications. AMD's were measured best with one
-    there. On AVX2 V lies in panels where it is wide or converted anyway, for which many queries
+    there, and many queries a block, for which K and V are prepared. On AVX2 V lies in panels where it is wide or converted anyway, for which many queries
     pay."""
     from tilewright import _compiler
 
@@ -251,6 +251,8 @@ def attention_form(dtype: str, causal: bool, dim: int) -> dict[str, int]:
         return {}
     if "avx512" in cpu and not cpu.startswith("znver"):
         return {"strip": 64, "block_m": 256, "block_n": 64}
+    if adds_beside_multiplying():
+        return {"strip": 16, "block_m": 1024, "block_n": 128}
     panels = "avx512" not in cpu and (dim > 64 or dtype == "bfloat16")
     if panels and not causal:
         return {"strip": 16, "block_m": 512, "block_n": 64, "panel": 16}

@@ -22,7 +22,8 @@ SHORT = {"tilewright.exp_bits": 13}
 #: Weights are 2^TOLERATED at most: by columns, where no product is rounded between the largest
 #: score and the others.
 BOUNDED = {"tilewright.exp_most": TOLERATED}
-#: A score may be as wrong as if all of its query and key were as large as their largest elements.
+#: A score may be as wrong as if all of its query and key were as large as their largest elements,
+#: an element of the result as if all values that it is made of were.
 NORMWISE = {"tilewright.normwise_gemm": True}
 
 

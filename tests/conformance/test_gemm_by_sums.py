@@ -17,27 +17,29 @@ UNIT = 2.0**-24
 def product(
     M, N, K, block_M, block_N, block_K, transposed=False, late=False, dtype="float32", out="float32"
 ):
-    """A B, by blocks; transposed: B is [N, K]; late: the first turn clears the sums."""
+    """A B, by blocks; transposed: A is [K, M] and B [N, K]; late: the first turn clears the sums."""
 
     @T.prim_func
     def kernel(
-        A: T.Tensor((M, K), dtype),
+        A: T.Tensor((K, M) if transposed else (M, K), dtype),
         B: T.Tensor((N, K) if transposed else (K, N), dtype),
         C: T.Tensor((M, N), out),
     ):
         with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=128) as (bx, by):
-            a = T.alloc_shared((block_M, block_K), dtype)
+            a = T.alloc_shared((block_K, block_M) if transposed else (block_M, block_K), dtype)
             b = T.alloc_shared((block_N, block_K) if transposed else (block_K, block_N), dtype)
             c = T.alloc_fragment((block_M, block_N), "float32")
             if not late:
                 T.clear(c)
             for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=2):
-                T.copy(A[by * block_M, k * block_K], a)
                 if transposed:
+                    T.copy(A[k * block_K, by * block_M], a)
                     T.copy(B[bx * block_N, k * block_K], b)
                 else:
+                    T.copy(A[by * block_M, k * block_K], a)
                     T.copy(B[k * block_K, bx * block_N], b)
-                T.gemm(a, b, c, transpose_B=transposed, clear_accum=(k == 0) if late else False)
+                clear = (k == 0) if late else False
+                T.gemm(a, b, c, transpose_A=transposed, transpose_B=transposed, clear_accum=clear)
             T.copy(c, C[by * block_M, bx * block_N])
 
     return kernel
@@ -68,7 +70,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["cleared", "clears"])
-@pytest.mark.parametrize("transposed", [False, True], ids=["KN", "NK"])
+@pytest.mark.parametrize("transposed", [False, True], ids=["as they are", "turned"])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_errors_are_bounded_by_norm(shape, dtype, transposed, late):
@@ -77,7 +79,7 @@ def test_errors_are_bounded_by_norm(shape, dtype, transposed, late):
     a = random.standard_normal((M, K)).astype(dtype)
     b = random.standard_normal((K, N)).astype(dtype)
     kernel = product(*shape, transposed, late, dtype)
-    result = kernel(a, np.ascontiguousarray(b.T) if transposed else b)
+    result = kernel(*(np.ascontiguousarray(x.T) if transposed else x for x in (a, b)))
     error = np.abs(result - exact(a, b))
     assert np.all(error <= bound(a.astype("d"), b.astype("d")))
     # What is promised is the worst case; of random numbers they are as small as any other order's.
@@ -124,7 +126,7 @@ def test_integers_are_exact():
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["cleared", "clears"])
-@pytest.mark.parametrize("transposed", [False, True], ids=["KN", "NK"])
+@pytest.mark.parametrize("transposed", [False, True], ids=["as they are", "turned"])
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("where", [1, 40, 95])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -136,7 +138,7 @@ def test_what_is_not_finite(dtype, where, side, transposed, late):
     for row, value in ((3, np.inf), (9, -np.inf), (30, np.nan)):
         (a, b.T)[side][row, where] = value
     kernel = product(64, 64, 96, 64, 64, 96, transposed, late, dtype)
-    result = kernel(a, np.ascontiguousarray(b.T) if transposed else b)
+    result = kernel(*(np.ascontiguousarray(x.T) if transposed else x for x in (a, b)))
     assert not np.all(np.isfinite(result))
     np.testing.assert_array_equal(result, exact(a, b))
 

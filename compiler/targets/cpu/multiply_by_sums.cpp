@@ -25,7 +25,8 @@
 /// What isn't finite makes a row's or column's terms so, and such gemms are multiplied as usual. A row of zeros gives
 /// zeros.
 ///
-/// What a loop around doesn't change is prepared before it, a from the tensor that a copy would bring it from.
+/// What a loop around doesn't change is prepared before it, a from the tensor that a copy would bring it from; a that is
+/// [K, M] and b that is [N, K] are turned first.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -76,9 +77,10 @@ public:
     if (!isTaken(a.type().getElementType()) || !isTaken(b.type().getElementType()) ||
         !c.type().getElementType().isF32())
       return false;
-    if (op->hasAttr(kPackedAttr) || op.getTransposeA())
+    if (op->hasAttr(kPackedAttr))
       return false;
-    rows = matrixShape(c)[0], columns = matrixShape(c)[1], depth = matrixShape(a)[1];
+    rows = matrixShape(c)[0], columns = matrixShape(c)[1];
+    depth = matrixShape(a)[op.getTransposeA() ? 0 : 1];
     pairs = pairsOfDepth(depth);
     if (columns % lanes || depth % kPairStep || !pairs)
       return false;
@@ -195,17 +197,29 @@ private:
     return arith::ExtFOp::create(inner, wide, numbers);
   }
 
-  /// Where a copy would bring a from, if that has its rows as they are.
-  BufferRegion sourceOfA() {
-    BufferRegion a = op.getARegion();
+  /// What a region holds with rows and columns exchanged.
+  BufferRegion turned(const BufferRegion& region) {
+    const SmallVector<int64_t> shape = matrixShape(region);
+    auto type = BufferType::get({shape[1], shape[0]}, region.type().getElementType(),
+                                tile::MemorySpace::Shared);
+    Value buffer = tile::AllocOp::create(builder, type, StringAttr(), IntegerAttr());
+    tile::CopyOp::create(builder, region, BufferRegion::whole(buffer)).setTranspose(true);
+    return BufferRegion::whole(buffer);
+  }
+
+  /// a as [M, K]; where a copy would bring it from, if that has its rows as they are.
+  BufferRegion rowsOfA() {
+    const BufferRegion a = op.getARegion();
+    if (op.getTransposeA())
+      return turned(a);
     copyOfA = copyOfOneRun(op, a);
     return copyOfA ? copyOfA.getSourceRegion() : a;
   }
 
   /// a, its rows scaled, with their terms.
   Value preparedA() {
-    const BufferRegion a = sourceOfA();
     builder.setInsertionPoint(placeA);
+    const BufferRegion a = rowsOfA();
     Value buffer = newBuffer({rows, depth + kTermsOfRow});
     Value none = arith::ConstantOp::create(builder, builder.getF32FloatAttr(0));
     Value all = loop(builder, 0, rows, 1, none, [&](Value row, Value total) {
@@ -247,22 +261,10 @@ private:
     return sum;
   }
 
-  /// b as [K, N].
-  BufferRegion rowsOfB() {
-    BufferRegion b = op.getBRegion();
-    if (!op.getTransposeB())
-      return b;
-    auto type =
-        BufferType::get({depth, columns}, b.type().getElementType(), tile::MemorySpace::Shared);
-    Value turned = tile::AllocOp::create(builder, type, StringAttr(), IntegerAttr());
-    tile::CopyOp::create(builder, b, BufferRegion::whole(turned)).setTranspose(true);
-    return BufferRegion::whole(turned);
-  }
-
   /// b as panels of a vector's columns, scaled, with their terms.
   Value preparedB() {
     builder.setInsertionPoint(placeB);
-    const BufferRegion b = rowsOfB();
+    const BufferRegion b = op.getTransposeB() ? turned(op.getBRegion()) : op.getBRegion();
     Value buffer = newBuffer({depth + kTermsOfColumn, columns});
     auto view = BufferType::get({columns / lanes, depth + kTermsOfColumn, lanes},
                                 builder.getF32Type(), tile::MemorySpace::Shared);

@@ -67,7 +67,9 @@ func.func @kept(%A: !tile.buffer<64x96xf32, global> {tile.name = "A"},
 // -----
 
 // Steps that are no pairs and no third of one come behind them; b as [N, K] is turned first, and widened after.
+// a that is [K, M] is turned as well.
 // CHECK-LABEL: func.func @rest
+// CHECK: tile.copy %{{.*}} to %{{.*}} : !tile.buffer<96x128xf32, shared> {transpose}
 // CHECK: tile.copy %{{.*}} to %[[TURNED:.*]] : !tile.buffer<128x64xf16, shared> {transpose}
 // CHECK: arith.extf
 // CHECK: tile.gemm {{.*}}cpu.sums = 40
@@ -78,17 +80,17 @@ func.func @kept(%A: !tile.buffer<64x96xf32, global> {tile.name = "A"},
 func.func @rest() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
-    %a = tile.alloc "a" : !tile.buffer<128x128xf32, shared>
+    %a = tile.alloc "a" : !tile.buffer<128x96xf32, shared>
     %k = tile.alloc "k" : !tile.buffer<64x128xf16, shared>
-    %s = tile.alloc "s" : !tile.buffer<128x64xf32, fragment>
-    tile.gemm %a : !tile.buffer<128x128xf32, shared>, %k : !tile.buffer<64x128xf16, shared> into %s : !tile.buffer<128x64xf32, fragment> {transpose_b}
+    %s = tile.alloc "s" : !tile.buffer<96x64xf32, fragment>
+    tile.gemm %a : !tile.buffer<128x96xf32, shared>, %k : !tile.buffer<64x128xf16, shared> into %s : !tile.buffer<96x64xf32, fragment> {transpose_a, transpose_b}
   }
   return
 }
 
 // -----
 
-// Not of a that is turned, of types with products of their own, of columns that fill no vectors, of too few steps, or where preparing takes longer.
+// Not of types with products of their own, of columns that fill no vectors, of too few steps, or where preparing takes longer.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: cpu.sums
 func.func @others() attributes {tile.kernel} {
@@ -103,7 +105,6 @@ func.func @others() attributes {tile.kernel} {
     %s = tile.alloc "s" : !tile.buffer<64x64xf32, fragment>
     %t = tile.alloc "t" : !tile.buffer<64x24xf32, fragment>
     %u = tile.alloc "u" : !tile.buffer<64x16xf32, fragment>
-    tile.gemm %a : !tile.buffer<64x64xf32, shared>, %a : !tile.buffer<64x64xf32, shared> into %s : !tile.buffer<64x64xf32, fragment> {transpose_a}
     tile.gemm %h : !tile.buffer<64x64xbf16, shared>, %h : !tile.buffer<64x64xbf16, shared> into %s : !tile.buffer<64x64xf32, fragment>
     tile.gemm %a : !tile.buffer<64x64xf32, shared>, %n : !tile.buffer<64x24xf32, shared> into %t : !tile.buffer<64x24xf32, fragment>
     tile.gemm %x : !tile.buffer<64x16xf32, shared>, %y : !tile.buffer<16x64xf32, shared> into %s : !tile.buffer<64x64xf32, fragment>
