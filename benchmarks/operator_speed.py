@@ -239,8 +239,8 @@ def attention_form(dtype: str, causal: bool, dim: int) -> dict[str, int]:
     multiplies pairs, and AMX (docs/cpu-speed-notes.md), which takes all types by rows. With AMX
     packing K and V counts: many queries share it. Strips of four vectors on AVX-512, so that a
     number of K or V that is loaded serves four multiplications. AMD's were measured best with one
-    there, and many queries a block, for which K and V are prepared. On AVX2 V lies in panels where it is wide or converted anyway, for which many queries
-    pay."""
+    there, and many queries a block, for which K and V are prepared. On AVX2 V lies in panels where
+    it is wide or converted anyway, for which many queries pay."""
     from tilewright import _compiler
 
     if on_tiles("bfloat16"):  # float32 in pieces, of which fewer keys fill the caches

@@ -17,7 +17,7 @@ UNIT = 2.0**-24
 def product(
     M, N, K, block_M, block_N, block_K, transposed=False, late=False, dtype="float32", out="float32"
 ):
-    """A B, by blocks; transposed: A is [K, M] and B [N, K]; late: the first turn clears the sums."""
+    """A B, by blocks; transposed: A is [K, M], B [N, K]; late: the first turn clears the sums."""
 
     @T.prim_func
     def kernel(

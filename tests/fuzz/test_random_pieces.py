@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random loops around gemms that AMX multiplies by pieces: operands that loops keep, change before
-or after, or take by parts; in small whole numbers, so that all sums are exact."""
+"""Random loops around gemms that AMX multiplies by pieces, or AMD's AVX-512 by sums: operands that
+loops keep, change before or after, or take by parts; in small whole numbers, so that all sums are
+exact."""
 
 from __future__ import annotations
 
@@ -15,11 +16,13 @@ import tilewright
 import tilewright.language as T
 
 SEED = int(os.environ.get("TILEWRIGHT_FUZZ_SEED", "20261129"))
-FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
+CONFIGS = {
+    "fast": {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True},
+    "normwise": {"tilewright.normwise_gemm": True},
+}
 WHEN = ("never", "before", "behind", "inner")
 
 
-@tilewright.jit(out_idx=[3], pass_configs=FAST)
 def loops(case: dict[str, Any]) -> Any:  # noqa: ANN401 - a kernel
     """Two loops around C += A[p] B[q]; a tile x becomes 1 - x when `case` says."""
     m, n, k, parts, turns, inner = (case[x] for x in ("m", "n", "k", "parts", "turns", "inner"))
@@ -90,8 +93,9 @@ def expected(case: dict[str, Any], a: Any, b: Any) -> Any:  # noqa: ANN401
     return c
 
 
+@pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("number", range(40))
-def test_loops_around_gemms(number: int) -> None:
+def test_loops_around_gemms(number: int, config: str) -> None:
     random = np.random.default_rng([SEED, number])
     case: dict[str, Any] = {
         "m": 16 * int(random.integers(1, 10)),
@@ -114,5 +118,6 @@ def test_loops_around_gemms(number: int) -> None:
     a = random.integers(-4, 5, (case["parts"], case["m"], case["k"]))
     b = random.integers(-4, 5, (case["parts"], *b_shape))
     a, b = a.astype(dtype), b.astype(dtype)
-    result = loops(case)(a, b, case["turns"])
+    kernel = tilewright.jit(out_idx=[3], pass_configs=CONFIGS[config])(loops)(case)
+    result = kernel(a, b, case["turns"])
     np.testing.assert_array_equal(result, expected(case, a, b), err_msg=str(case))
