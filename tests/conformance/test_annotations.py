@@ -210,3 +210,37 @@ def test_what_annotations_do_not_take(name, message):
 
     with pytest.raises(tilewright.CompileError, match=message):
         tilewright.compile(kernel)
+
+
+@pytest.mark.parametrize(
+    "name", ["serial", "unroll", "vectorized", "Parallel", "Pipelined", "thread_binding"]
+)
+def test_annotations_of_loops_are_dicts(name):
+    function = getattr(T, name)
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=4):
+            for i in function(4, annotations=[1]):
+                A[i] = 1.0
+
+    message = rf"annotations of T.{name} must be a dict, not \[1\] of type list"
+    with pytest.raises(tilewright.CompileError, match=message) as caught:
+        tilewright.compile(kernel)
+    assert len(caught.value.errors) == 1
+
+
+def test_annotations_of_tile_operations_are_dicts():
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_shared((16, 16), "float32")
+            T.copy(A, a, annotations="tma")
+            T.gemm(a, a, a, annotations=3)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(kernel)
+    assert [d.message for d in caught.value.errors] == [
+        "annotations of T.copy must be a dict, not 'tma' of type str",
+        "annotations of T.gemm must be a dict, not 3 of type int",
+    ]

@@ -117,6 +117,15 @@ def _asked_for_dict(name: str, what: str, given: Any) -> None:
         )
 
 
+def as_annotations(name: str, given: dict[str, Any] | None) -> dict[str, Any]:
+    """The keyword `annotations` of a loop or of an operation on tiles."""
+    if given is not None and not isinstance(given, dict):
+        raise LanguageError(
+            f"annotations of {name} must be a dict, not {describe(given)}", python=TypeError
+        )
+    return given or {}
+
+
 def annotate_padding(values: dict[Any, Any]) -> None:
     """What copies and stores of elements of tensors put into a tile from past the tensors' ends,
     instead of 0: `{tile: constant}`. Of a tensor, as `annotate_safe_value`."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from .annotate import as_annotations
 from .frames import Loop, ThreadLoop, TileLoop
 from .values import LanguageError, check_loop_layout
 
@@ -25,7 +26,8 @@ def serial(
         start, stop = 0, start
     if isinstance(step, int) and step == 0:
         raise LanguageError("the step of a loop must not be 0")
-    return Loop("serial", [(start, stop, _UNIT if step is None else step)], annotations)
+    ranges = [(start, stop, _UNIT if step is None else step)]
+    return Loop("serial", ranges, as_annotations("T.serial", annotations))
 
 
 Serial = serial
@@ -43,7 +45,7 @@ def unroll(
     """A serial loop whose iterations are written out."""
     loop = serial(start, stop, step)
     extra = _attributes(explicit=explicit or None, unroll_factor=unroll_factor)
-    return Loop("unroll", loop.ranges, {**extra, **(annotations or {})})
+    return Loop("unroll", loop.ranges, {**extra, **as_annotations("T.unroll", annotations)})
 
 
 Unroll = unroll
@@ -51,7 +53,8 @@ Unroll = unroll
 
 def vectorized(start: Any, stop: Any = None, *, annotations: dict[str, Any] | None = None) -> Loop:
     """A loop whose iterations run as the lanes of vector instructions."""
-    return Loop("vectorized", serial(start, stop).ranges)
+    loop = serial(start, stop)
+    return Loop("vectorized", loop.ranges, as_annotations("T.vectorized", annotations))
 
 
 Vectorized = vectorized
@@ -84,6 +87,7 @@ def thread_binding(
         stop, thread = None, stop
     if stop is None:
         start, stop = 0, start
+    as_annotations("T.thread_binding", annotations)
     return ThreadLoop(start, stop, str(thread))
 
 
@@ -110,7 +114,7 @@ def Parallel(
     check_loop_layout(loop_layout, "T.Parallel")
     extra = _attributes(coalesced_width=coalesced_width, prefer_async=prefer_async)
     ranges = [(0, extent, _UNIT) for extent in extents]
-    return Loop("parallel", ranges, {**extra, **(annotations or {})})
+    return Loop("parallel", ranges, {**extra, **as_annotations("T.Parallel", annotations)})
 
 
 parallel = Parallel
@@ -140,7 +144,7 @@ def Pipelined(
     loop = serial(start, stop)
     interval = None if cross_interval == 1 else cross_interval
     extra = _attributes(num_stages=num_stages, order=order, stage=stage, cross_interval=interval)
-    return Loop("pipelined", loop.ranges, {**extra, **(annotations or {})})
+    return Loop("pipelined", loop.ranges, {**extra, **as_annotations("T.Pipelined", annotations)})
 
 
 def Persistent(domain: Any, wave_size: Any, index: Any, group_size: int = 8) -> Loop:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from ..capture.tracer import current, describe, guarded_by_poison, plain_text
+from .annotate import as_annotations
 from .frames import Loop
 from .values import (
     BufferRef,
@@ -73,7 +74,7 @@ def copy(
         eviction_policy=eviction_policy,
         prefer_instruction=prefer_instruction,
     )
-    attributes.update(annotations or {})
+    attributes.update(as_annotations("T.copy", annotations))
     source = tracer.operand(src, "the source of T.copy")
     target = tracer.operand(dst, "the target of T.copy")
     pad = () if pad_value is None else (tracer.value(pad_value),)
@@ -119,7 +120,7 @@ def gemm(
         for operand, name in ((A, "A"), (B, "B"), (C, "C"))
     )
     attributes = _given(policy=_warp_policy(policy), k_pack=None if k_pack == 1 else k_pack)
-    attributes.update(annotations or {})
+    attributes.update(as_annotations("T.gemm", annotations))
     clear = tracer.value(clear_accum)
     clear = int(clear) if isinstance(clear, bool) else clear
     transposed = (bool(transpose_A), bool(transpose_B))
