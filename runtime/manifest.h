@@ -72,7 +72,7 @@ struct Param {
 };
 
 struct DeviceAssertion {
-  std::string message;
+  std::string message; // all that is told, but for the place
   std::string file;
   int32_t line = 0; // 0: no place is known
   int32_t column = 0;

@@ -753,7 +753,8 @@ void KernelBuilder::assume(Value condition) {
     state->error("the condition of T.assume never holds");
   else if (mlir::isa_and_nonnull<tile::LaunchOp>(state->ir.getInsertionBlock()->getParentOp()) &&
            isOfArguments(state->toBool(condition)))
-    deviceAssert(condition, "T.assume does not hold");
+    tile::AssertOp::check(state->ir, state->location(), state->toBool(condition),
+                          "T.assume does not hold");
 }
 
 void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
@@ -772,8 +773,8 @@ void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
 void KernelBuilder::waitUntil(Value condition, std::string_view message) {
   if (!state->isUsable(condition) || !state->requireTileScope("a wait for a memory barrier"))
     return;
-  auto wait = tile::AssertOp::create(state->ir, state->location(), state->toBool(condition),
-                                     llvm::StringRef(message.data(), message.size()));
+  auto wait = tile::AssertOp::check(state->ir, state->location(), state->toBool(condition),
+                                    llvm::StringRef(message.data(), message.size()));
   wait->setAttr(tile::kWaitAttr, state->ir.getUnitAttr());
 }
 

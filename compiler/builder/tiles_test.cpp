@@ -582,7 +582,7 @@ TEST_F(TilesTest, WaitsAreMarked) {
   Value u = line().scalar("u", dt("int32"));
   launch();
   line().waitUntil(b.binary("gt", u, b.constant(int64_t{3})), "never ends");
-  EXPECT_THAT(finishedText(), HasSubstr("\"never ends\" {tile.wait}"));
+  EXPECT_THAT(finishedText(), HasSubstr("\"never ends\" {tile.check, tile.wait}"));
 }
 
 TEST_F(TilesTest, RefusesWaitsForElements) {

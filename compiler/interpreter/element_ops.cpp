@@ -50,7 +50,7 @@ mlir::LogicalResult Machine::runScalar(Agent& agent, mlir::Operation& op) {
       .Case([&](tile::AssertOp check) -> LogicalResult {
         if (scalar(agent, check.getCondition()).integer)
           return mlir::success();
-        return check.emitError("assertion failed: ") << check.getMessage();
+        return check.emitError(check.told("assertion failed"));
       })
       .Default([&](mlir::Operation* other) -> LogicalResult {
         if (llvm::isa<tile::TileDialect>(other->getDialect()))

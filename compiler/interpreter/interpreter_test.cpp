@@ -351,6 +351,8 @@ TEST_F(Interpreter, ReportsSymbolsThatNoShapeGives) {
 TEST_F(Interpreter, ReportsFailedAssertions) {
   expectError("%false = arith.constant false\ntile.assert %false, \"sizes agree\"",
               "assertion failed: sizes agree");
+  expectError("%false = arith.constant false\ntile.assert %false, \"it ends here\" {tile.check}",
+              "it ends here");
 }
 
 TEST_F(Interpreter, PrintsValuesAndBuffers) {

@@ -209,7 +209,7 @@ json::Array assertsToJson(func::FuncOp kernel) {
   json::Array list;
   kernel.walk([&](AssertOp op) {
     Place place = placeOf(op.getLoc());
-    list.push_back(json::Object{{"message", op.getMessage()},
+    list.push_back(json::Object{{"message", op.told("device_assert failed")},
                                 {"file", place.file},
                                 {"line", int64_t(place.line)},
                                 {"column", int64_t(place.column)}});

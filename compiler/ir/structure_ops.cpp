@@ -21,6 +21,21 @@ void TileDialect::addStructureOps() {
       >();
 }
 
+/// On a check that no statement of the kernel asks for.
+static constexpr llvm::StringLiteral kCheckAttr = "tile.check";
+
+AssertOp AssertOp::check(OpBuilder& builder, Location place, Value condition, StringRef message) {
+  auto made = create(builder, place, condition, message);
+  made->setAttr(kCheckAttr, builder.getUnitAttr());
+  return made;
+}
+
+std::string AssertOp::told(StringRef asked) {
+  if ((*this)->hasAttr(kCheckAttr))
+    return getMessage().str();
+  return getMessage().empty() ? asked.str() : (asked + ": " + getMessage()).str();
+}
+
 /// Adds a region with one block of `arguments` index arguments, ended by a yield.
 static void addBody(OpBuilder& builder, OperationState& state, unsigned arguments) {
   OpBuilder::InsertionGuard guard(builder);

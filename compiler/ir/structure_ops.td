@@ -119,6 +119,13 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "stops the kernel with the message where the condition is false";
   let arguments = (ins I1:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict";
+  let extraClassDeclaration = [{
+    /// Makes a check that no statement of the kernel asks for; its message is a sentence of its own.
+    static AssertOp check(mlir::OpBuilder& builder, mlir::Location place, mlir::Value condition,
+                          llvm::StringRef message);
+    /// What is told where it fails: `asked` goes before what a statement of the kernel says.
+    std::string told(llvm::StringRef asked);
+  }];
 }
 
 #endif

@@ -91,7 +91,7 @@ private:
     std::string message = "this operation leaves its buffer in dim " + std::to_string(dim);
     if (!isDynamic)
       message += ", which ends at " + std::to_string(region.type().getShape()[dim]);
-    tile::AssertOp::create(builder, inside, message);
+    tile::AssertOp::check(builder, op->getLoc(), inside, message);
   }
 
   IndexRanges ranges;

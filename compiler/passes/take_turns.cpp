@@ -476,8 +476,8 @@ private:
         if (step.kind == Step::Wait) {
           Value isElsewhere = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::ne,
                                                     get(at[&side]), number(int64_t(number_)));
-          tile::AssertOp::create(builder, step.op->getLoc(), isElsewhere,
-                                 cast<tile::AssertOp>(step.op).getMessage());
+          tile::AssertOp::check(builder, step.op->getLoc(), isElsewhere,
+                                cast<tile::AssertOp>(step.op).getMessage());
         }
   }
 

@@ -133,14 +133,14 @@ for (;;) if (launch->stop) launch->leave(launch);
 def test_device_assert(load):
     asserts = [
         {"message": "x is negative", "file": "kernel.py", "line": 21, "column": 9},
-        {"message": "", "file": "kernel.py", "line": 22, "column": 5},
-        {"message": "nowhere", "file": "", "line": 0, "column": 0},
+        {"message": "nobody is left", "file": "kernel.py", "line": 22, "column": 5},
+        {"message": "device_assert failed: nowhere", "file": "", "line": 0, "column": 0},
     ]
     params = [scalar("which", "int32")]
     kernel = load("asserting", ASSERTING, params, "4, 1, 1", asserts=asserts)
     messages = {
-        0: "kernel.py:21:9: error: device_assert failed: x is negative",
-        1: "kernel.py:22:5: error: device_assert failed",
+        0: "kernel.py:21:9: error: x is negative",
+        1: "kernel.py:22:5: error: nobody is left",
         2: "asserting: device_assert failed: nowhere",
         9: "asserting: device_assert failed",
     }

@@ -276,8 +276,7 @@ std::string describe(const LaunchResult& result, const Manifest& manifest, const
     const DeviceAssertion& assertion = manifest.asserts[result.assertion];
     std::string place = assertion.file + ":" + std::to_string(assertion.line) + ":" +
                         std::to_string(assertion.column) + ": error: ";
-    return (assertion.line > 0 ? place : name + ": ") + "device_assert failed" +
-           (assertion.message.empty() ? "" : ": " + assertion.message);
+    return (assertion.line > 0 ? place : name + ": ") + assertion.message;
   }
   case LaunchEnd::Fault: {
     char address[32];

@@ -47,7 +47,7 @@ LaunchResult runBlocks(const CpuKernel& kernel, const uint64_t* slots, TwLaunch&
 void setThreadCount(int count);
 int threadCount();
 
-/// The message for a launch that did not end well, e.g. `gemm: device_assert failed: ...`.
+/// The message for a launch that did not end well, e.g. `kernel.py:3:5: error: device_assert failed: ...`.
 std::string describe(const LaunchResult& result, const Manifest& manifest, const TwLaunch& launch);
 
 } // namespace tilewright::runtime

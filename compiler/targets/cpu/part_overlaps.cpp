@@ -209,9 +209,9 @@ void assertApart(Operation* op, const BufferRegion& source, const BufferRegion& 
     isApart = builder.createOrFold<arith::OrIOp>(math.atMost(end, otherFirst),
                                                  math.atMost(otherEnd, first));
   }
-  tile::AssertOp::create(builder, isApart,
-                         "this operation's source and target overlap, and no tile can hold the "
-                         "source; go through a tile in parts");
+  tile::AssertOp::check(builder, op->getLoc(), isApart,
+                        "this operation's source and target overlap, and no tile can hold the "
+                        "source; go through a tile in parts");
 }
 
 template <typename Move> void separate(Move move) {

@@ -164,9 +164,9 @@ private:
         same = arith::CmpFOp::create(builder, arith::CmpFPredicate::UEQ, other, first);
       else
         same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, other, first);
-      tile::AssertOp::create(builder, same,
-                             group.isWarp ? "the threads of a warp must agree here"
-                                          : "the threads of a block must agree here");
+      tile::AssertOp::check(builder, builder.getLoc(), same,
+                            group.isWarp ? "the threads of a warp must agree here"
+                                         : "the threads of a block must agree here");
     });
   }
 
