@@ -13,11 +13,12 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType, ModuleType
+    from types import FrameType
 
 ALIAS = "tilelang"
 TVM = "tvm"
@@ -90,6 +91,16 @@ def _as_written(
     return AttributeError(text)
 
 
+class _KeepsItsNames(ModuleType):
+    """A module whose functions stay what they are when a module of the same name is imported from
+    it: `tilelang.engine.lower` is both."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        own = self.__dict__.get(name, value)
+        if not isinstance(value, ModuleType) or isinstance(own, ModuleType):
+            super().__setattr__(name, value)
+
+
 class _Loader:
     """Gives the module of ours as the one to import."""
 
@@ -101,9 +112,12 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         # From here on all of `tilelang` is ours: no other finder may load a file of it again.
         _put_first()
-        _name_as_written(module, spec.name if (spec := module.__spec__) else module.__name__)
+        name = spec.name if (spec := module.__spec__) else module.__name__
+        _name_as_written(module, name)
+        parent = sys.modules.get(name.rpartition(".")[0])
+        if type(parent) is ModuleType:
+            parent.__class__ = _KeepsItsNames
         # The import system has replaced the module's own spec by that of the alias: put it back.
-        spec = module.__spec__
         if spec is not None and spec.loader_state is not None:
             module.__spec__ = spec.loader_state
 

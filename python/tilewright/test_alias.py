@@ -61,6 +61,21 @@ WRITTEN = {
 }
 
 
+def test_a_module_hides_no_function_of_its_name():
+    code = """
+import tilewright, tilelang, tilelang.tools
+from tilelang.engine.lower import lower
+from tilelang.tools.plot_layout import plot_layout
+import tilelang.language.kernel
+assert lower is tilelang.lower is tilelang.engine.lower is tilewright.lowering.lower
+assert plot_layout is tilelang.tools.plot_layout
+assert tilelang.language.kernel is tilelang.language.Kernel
+assert callable(tilelang.jit)
+"""
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_import_errors_have_the_name_that_was_written():
     """Not that of the module of ours behind it."""
     code = f"""
