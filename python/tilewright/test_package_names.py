@@ -282,6 +282,14 @@ def test_analyzer():
     result = Analyzer.analysis(increment)
     assert (result.total_flops, result.total_global_bytes) == (8, 2 * 8 * 4)
     assert not result.is_upper_bound
+    from tilewright.carver import CUDA
+
+    on_machine = Analyzer(increment, CUDA("cuda")).ir_pass().calculate()
+    assert on_machine == result == Analyzer.analysis(increment, CUDA("cuda"))
+    assert 0 < on_machine.estimated_time < 1e-3
+    assert on_machine.expected_tflops > 0 and on_machine.expected_bandwidth_GBps > 0
+    bytes_alone = on_machine.total_global_bytes / on_machine.expected_bandwidth_GBps / 1e9
+    assert on_machine.estimated_time >= bytes_alone * 0.999
     n = T.dynamic("n")
 
     @T.prim_func

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import _runtime
 from .errors import load_compiler
 
 if TYPE_CHECKING:
@@ -17,28 +19,67 @@ if TYPE_CHECKING:
 __all__ = ["AnalysisResult", "Analyzer", "plot_layout"]
 
 
+@cache
+def _peaks() -> dict[str, float]:
+    return _runtime.measure_peaks()
+
+
 @dataclass(frozen=True, slots=True)
 class AnalysisResult:
     """Operations on floats (None: not known before the kernel runs), and the bytes of all tensors,
-    each once for reading and once for writing."""
+    each once for reading and once for writing.
+
+    What this machine may do with them comes from its limits, which are measured at the first use,
+    in half a second.
+    """
 
     total_flops: float | None
     total_global_bytes: int
     #: Where the operations depend on data, they are counted as if all branches were taken.
     is_upper_bound: bool
+    _work: Any = field(repr=False, compare=False)
+
+    @property
+    def expected_tflops(self) -> float:
+        """The most float32 operations that this machine does, in 10^12 a second."""
+        return _peaks()["flops"] / 1e12
+
+    @property
+    def expected_bandwidth_GBps(self) -> float:  # noqa: N802 - TileLang's name
+        """The most bytes that this machine reads and writes, in 10^9 a second."""
+        return _peaks()["bytes"] / 1e9
+
+    @property
+    def estimated_time(self) -> float:
+        """The seconds that the kernel takes at least, if its tensors come from memory."""
+        from .profiling.report import compute_seconds
+
+        memory = self.total_global_bytes / _peaks()["bytes"]
+        return (
+            memory
+            if self.total_flops is None
+            else max(memory, compute_seconds(self._work, _peaks()))
+        )
 
 
 class Analyzer:
-    """`Analyzer.analysis(kernel)`, as in TileLang. `device` says nothing here: the profiler
-    measures (docs/profiling.md)."""
+    """`Analyzer.analysis(kernel)`, as in TileLang. `device` says nothing here: the device is this
+    machine, and the profiler measures (docs/profiling.md)."""
 
-    @staticmethod
-    def analysis(kernel: PrimFunc, device: Any = None) -> AnalysisResult:
-        """Counts a kernel whose shapes are known; ValueError for symbols in them."""
+    def __init__(self, fn: PrimFunc, device: Any = None) -> None:
+        self.fn = fn
+        self.device = device
+
+    def ir_pass(self) -> Analyzer:
+        """Nothing: `calculate` counts."""
+        return self
+
+    def calculate(self) -> AnalysisResult:
+        """Counts the kernel, whose shapes must be known; ValueError for symbols in them."""
         from .jit_factory import compile as compile_kernel
         from .language.dtypes import Dtype
 
-        made = compile_kernel(kernel, target="reference")
+        made = compile_kernel(self.fn, target="reference")
         if made.symbols:
             raise ValueError(
                 f"{made.name}: the work depends on {', '.join(made.symbols)}; give numbers for it"
@@ -49,7 +90,12 @@ class Analyzer:
             if param["kind"] == "tensor":
                 directions = work.is_read[number] + work.is_written[number]
                 moved += directions * math.prod(param["shape"]) * Dtype(param["dtype"]).bits // 8
-        return AnalysisResult(work.flops, moved, work.is_upper_bound)
+        return AnalysisResult(work.flops, moved, work.is_upper_bound, work)
+
+    @classmethod
+    def analysis(cls, fn: PrimFunc, device: Any = None) -> AnalysisResult:
+        """`Analyzer(fn, device).calculate()`."""
+        return cls(fn, device).calculate()
 
 
 #: The width and height of an element's cell, and the cells that a picture has at most.

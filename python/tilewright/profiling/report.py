@@ -60,7 +60,7 @@ def evaluate(row: Row, peaks: dict[str, float]) -> Measured:
     median = statistics.median(counted)
     limit, fraction = None, None
     if flops is not None and peaks["bytes"] > 0:
-        compute, memory = _compute_seconds(work, peaks), moved / peaks["bytes"]
+        compute, memory = compute_seconds(work, peaks), moved / peaks["bytes"]
         limit = "compute" if compute >= memory else "memory"
         fraction = max(compute, memory) * 1e3 / median
     return Measured(
@@ -91,7 +91,8 @@ def _work(row: Row) -> Any:
         return None
 
 
-def _compute_seconds(work: Any, peaks: dict[str, float]) -> float:
+def compute_seconds(work: Any, peaks: dict[str, float]) -> float:
+    """What the operations of a kernel take at least."""
     special = work.bfloat16_flops + work.byte_operations
     seconds = (work.flops - special) / peaks["flops"]
     seconds += work.bfloat16_flops / (peaks["bfloat16_flops"] or peaks["flops"])
