@@ -107,6 +107,7 @@ ELSEWHERE = {
     "contrib.nvcc": "nvcc",
     "tvm.target": "tvm",
     "tvm.testing": "testing",
+    "tvm.transform": "options",
     "tvm.error": "errors",
     "quantize.lop3": "quantize",
     "quantize.mxfp": "quantize",

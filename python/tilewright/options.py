@@ -56,16 +56,35 @@ apply_simplify = simplify_prim_func
 
 
 class PassContext:
-    """What TVM has for options of passes. It chooses nothing here: `pass_configs` of jit does."""
+    """What TVM has for options of passes, `with tvm.transform.PassContext(config={..}):`. It
+    chooses nothing here: `pass_configs` of jit does."""
 
-    def __init__(self, opt_level: int = 2, config: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, opt_level: int = 2, config: dict[str, Any] | None = None, **others: object
+    ) -> None:
         self.opt_level = opt_level
         self.config = dict(config or {})
 
+    @staticmethod
+    def current() -> PassContext:
+        """The innermost one that is open, or one without any options."""
+        return _pass_contexts[-1] if _pass_contexts else PassContext()
 
-def get_pass_context() -> PassContext:
-    """One without any options: those of a kernel stand in its jit."""
-    return PassContext()
+    @staticmethod
+    def list_configs() -> dict[str, dict[str, str]]:
+        """The keys that there are."""
+        return {str(key): {} for key in PassConfigKey}
+
+    def __enter__(self) -> PassContext:
+        _pass_contexts.append(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        _pass_contexts.remove(self)
+
+
+_pass_contexts: list[PassContext] = []
+get_pass_context = PassContext.current
 
 
 class _NamesKeys(EnumMeta):

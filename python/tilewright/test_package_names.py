@@ -276,6 +276,20 @@ def test_target_as_a_context():
         tvm.relay  # noqa: B018
 
 
+def test_pass_contexts_nest():
+    from tilewright import tvm
+    from tilewright.options import PassConfigKey, get_pass_context
+
+    key = PassConfigKey.TL_DISABLE_TMA_LOWER
+    assert str(key) in tvm.transform.PassContext.list_configs()
+    with tvm.transform.PassContext(opt_level=3, config={key: True}) as outer:
+        assert tvm.transform.PassContext.current() is outer
+        with tvm.transform.PassContext():
+            assert get_pass_context().config == {}
+        assert get_pass_context().config["tl.disable_tma_lower"]
+    assert get_pass_context().config == {}
+
+
 def test_analyzer():
     from tilewright.tools import Analyzer
 

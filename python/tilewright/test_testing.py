@@ -78,6 +78,14 @@ def test_marks():
                 assert made.mark.name == "skipif" and made.mark.args == (is_skipped,)
     with pytest.raises(ValueError, match="a mode is ge, gt, le, lt or eq, not 'above'"):
         testing.requires_cuda_compute_version(8, 0, "above")
+    assert testing.requires_cuda_or_cdna(held) is held
+    for name in ("requires_cdna", "requires_gfx950"):
+
+        @getattr(testing, name)
+        def of_amd():
+            pass
+
+        assert of_amd.pytestmark[0].kwargs == {"reason": "is for AMD's GPUs"}
     assert testing.requires_package("numpy").mark.args == (False,)
     assert testing.requires_package("numpy", "no_such_package").mark.args == (True,)
 

@@ -129,6 +129,7 @@ def _unconditional(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 requires_cuda = requires_rocm = requires_metal = requires_llvm = requires_gpu = _unconditional
+requires_cuda_or_cdna = _unconditional
 
 
 def requires_package(*names: str) -> Callable[..., Any]:
@@ -140,6 +141,16 @@ def requires_package(*names: str) -> Callable[..., Any]:
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
 
+
+def _of_other_gpus(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Skips a test: it is for a GPU that the device map doesn't show."""
+    import pytest
+
+    skipped: Callable[..., Any] = pytest.mark.skip(reason="is for AMD's GPUs")(function)
+    return skipped
+
+
+requires_cdna = requires_gfx950 = _of_other_gpus
 
 #: The compute capability that the device map shows.
 _CAPABILITY = (8, 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import options as transform
 from . import tir
 from .language.dtypes import DataType
 from .options import resolve_target, scoped_targets
@@ -16,7 +17,7 @@ from .options import resolve_target, scoped_targets
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["DataType", "Target", "target", "tir", "tirx"]
+__all__ = ["DataType", "Target", "target", "tir", "tirx", "transform"]
 
 #: The name that newer releases of TVM have for it.
 tirx = tir
