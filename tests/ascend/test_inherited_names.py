@@ -319,6 +319,33 @@ def test_running_sums(dtype: str, rtol: float) -> None:
     np.testing.assert_array_equal(same, made)
 
 
+@pytest.mark.parametrize("is_npu", [True, False])
+def test_tensors_seen_with_another_shape_before_the_launch(is_npu: bool) -> None:
+    """The host's function for the grid knows nothing of them."""
+    rows = T.dynamic("rows")
+
+    @T.prim_func
+    def main(A: T.Tensor((rows, 64), "float32"), C: T.Tensor((rows, 64), "float32")):
+        flat = T.Tensor((rows * 64,), "float32", A.data)
+        result = T.Tensor((rows * 64,), "float32", C.data)
+        bits = T.view(A, (rows * 64,), "int32")
+        with T.Kernel(T.ceildiv(rows, 2), is_npu=is_npu, threads=1) as block:
+            x = T.alloc_shared((128,), "float32")
+            signs = T.alloc_shared((128,), "int32")
+            T.copy(flat[block * 128], x)
+            T.copy(bits[block * 128], signs)
+            for i in T.Parallel(128):
+                x[i] = T.if_then_else(signs[i] < 0, x[i] * 2, x[i])
+            T.copy(x, result[block * 128])
+
+    a = random.standard_normal((7, 64)).astype(np.float32)
+    made, same = np.zeros_like(a), np.zeros_like(a)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, made)
+    np.testing.assert_array_equal(made, np.where(a < 0, a * 2, a))
+    interpret(main, a, same)
+    np.testing.assert_array_equal(same, made)
+
+
 def test_tensors_at_addresses() -> None:
     """A call takes tensors for them; one that nothing is made of stays a number."""
 

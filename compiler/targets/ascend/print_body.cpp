@@ -150,8 +150,8 @@ bool BodyPrinter::printGrid(Block& block) {
   for (Operation& op : block) {
     auto launch = dyn_cast<tile::LaunchOp>(op);
     if (!launch) {
-      // What launches share in global memory is the device function's.
-      if (!isa<func::ReturnOp, tile::AllocOp>(op) && !print(&op))
+      // What launches share in global memory, and tensors seen with another shape, are the device function's.
+      if (!isa<func::ReturnOp, tile::AllocOp, tile::ViewOp>(op) && !print(&op))
         return false;
       continue;
     }
