@@ -2,12 +2,14 @@
 """What an Ascend kernel's library depends on beside its text: who builds it, and the headers.
 
 Nothing but the standard library's light modules is imported here: a cache hit must cost little.
+(`hashlib` is none: it loads OpenSSL, half of the time of a hit.)
 """
 
 from __future__ import annotations
 
 import os
-from hashlib import sha256
+
+from tilewright import _runtime
 
 #: What decides in `compiler/targets/ascend/build_library.cpp` who builds, and with which headers.
 _VARIABLES = (
@@ -56,7 +58,7 @@ def stamp() -> str:
     known = _stamps.get(chosen)
     if known is None:
         parts = [*chosen, *(line for folder in _folders(chosen[1]) for line in _files(folder))]
-        known = _stamps[chosen] = sha256("\n".join(parts).encode()).hexdigest()[:16]
+        known = _stamps[chosen] = _runtime.sha256("\n".join(parts).encode())[:16]
     return known
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -142,3 +143,30 @@ def test_changed_header_is_another_kernel(tmp_path: Path, monkeypatch: pytest.Mo
     os.utime(header, ns=(1, 1))
     assert described() != before
     assert Options("cpu", "native").description() == Options("cpu", "native").description()
+
+
+def test_a_cache_hit_is_light(tmp_path: Path) -> None:
+    """Of one from start to end: what imports a slow module takes longer than all the rest."""
+    script = tmp_path / "kernels.py"
+    script.write_text(
+        "import sys\nimport tilewright\nimport tilewright.language as T\n"
+        "@tilewright.jit(out_idx=[1], target='ascend')\n"
+        "def twice(n):\n"
+        "    @T.prim_func\n"
+        "    def main(A: T.Tensor((n,), 'float32'), B: T.Tensor((n,), 'float32')):\n"
+        "        with T.Kernel(1):\n"
+        "            for i in T.Parallel(n):\n"
+        "                B[i] = A[i] + A[i]\n"
+        "    return main\n"
+        "before = set(sys.modules)\n"
+        "twice(64)\n"
+        "slow = {'json', 'hashlib', 'pathlib', 'tempfile', 'numpy', 'tilewright._compiler'}\n"
+        "print(*sorted(slow & (set(sys.modules) - before)))\n"
+    )
+    environment = os.environ | {"TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, str(script)]
+    told = [
+        subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+        for _ in range(2)
+    ]
+    assert "tilewright._compiler" in told[0] and told[1].strip() == ""
