@@ -15,6 +15,12 @@ __aicore__ inline uint32_t roundUp(uint32_t value, uint32_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+/// What one DMA instruction takes of rows that lie `gap` bytes apart in a tensor, which it counts with
+/// 32 bits: those that lie further apart go one by one.
+__aicore__ inline uint32_t rowsAtOnce(uint64_t gap) {
+  return gap > 0xffffffffull ? 1 : mostRows;
+}
+
 /// A buffer at a byte address of its memory.
 template <class T>
 __aicore__ inline AscendC::LocalTensor<T> localTensor(AscendC::TPosition position, uint32_t address,
@@ -39,14 +45,15 @@ __aicore__ inline void loadRows(const AscendC::LocalTensor<T>& ub,
   const uint32_t bytes = columns * sizeof(T), used = before * sizeof(T) + bytes;
   const uint32_t taken = roundUp(used, blockBytes);
   const uint32_t gap = rows > 1 ? (ubPitch * sizeof(T) - taken) / blockBytes : 0;
+  const uint64_t gmGap = (gmPitch - columns) * sizeof(T);
+  const uint32_t most = rowsAtOnce(gmGap);
   const AscendC::DataCopyPadExtParams<T> padding(isPadded, static_cast<uint8_t>(before),
                                                  static_cast<uint8_t>((taken - used) / sizeof(T)),
                                                  pad);
-  for (uint32_t row = 0; row < rows; row += mostRows) {
-    const uint32_t count = rows - row < mostRows ? rows - row : mostRows;
+  for (uint32_t row = 0; row < rows; row += most) {
+    const uint32_t count = rows - row < most ? rows - row : most;
     const AscendC::DataCopyExtParams shape(static_cast<uint16_t>(count), bytes,
-                                           static_cast<uint32_t>((gmPitch - columns) * sizeof(T)),
-                                           gap, 0);
+                                           static_cast<uint32_t>(gmGap), gap, 0);
     AscendC::DataCopyPad(ub[row * ubPitch], gm[row * gmPitch], shape, padding TW_HERE);
   }
 }
@@ -79,11 +86,12 @@ __aicore__ inline void copyUbToGm(const AscendC::GlobalTensor<T>& gm,
                                   uint32_t columns, uint32_t ubPitch, uint64_t gmPitch TW_PLACE) {
   const uint32_t bytes = columns * sizeof(T), taken = roundUp(bytes, blockBytes);
   const uint32_t gap = rows > 1 ? (ubPitch * sizeof(T) - taken) / blockBytes : 0;
-  for (uint32_t row = 0; row < rows; row += mostRows) {
-    const uint32_t count = rows - row < mostRows ? rows - row : mostRows;
+  const uint64_t gmGap = (gmPitch - columns) * sizeof(T);
+  const uint32_t most = rowsAtOnce(gmGap);
+  for (uint32_t row = 0; row < rows; row += most) {
+    const uint32_t count = rows - row < most ? rows - row : most;
     const AscendC::DataCopyExtParams shape(static_cast<uint16_t>(count), bytes, gap,
-                                           static_cast<uint32_t>((gmPitch - columns) * sizeof(T)),
-                                           0);
+                                           static_cast<uint32_t>(gmGap), 0);
     AscendC::DataCopyPad(gm[row * gmPitch], ub[row * ubPitch], shape TW_HERE);
   }
 }

@@ -4,6 +4,8 @@ of a language model, and the number of rows to spread numbers over."""
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ import pytest
 from kernel_group import KernelGroup
 
 import tilewright.language as T
+from tilewright.cli.ascendc import program
+
+DEVICE = Path(__file__).resolve().parents[2] / "device" / "ascend"
 
 random = np.random.default_rng(65)
 GROUP = KernelGroup()
@@ -67,3 +72,63 @@ def test_numbers(name: str) -> None:
 
 def test_verdicts() -> None:
     GROUP.check_removals("product float16 70001 True")
+
+
+#: Three rows, each of which begins more than 4 GiB behind the one before. Of the memory between
+#: nothing is ever touched, so that there is none.
+FAR_ROWS = """
+#include "acl/acl.h"
+#include "kernel_operator.h"
+#include "tilewright_ascend.h"
+#include <cstdio>
+#include <vector>
+using namespace AscendC;
+using namespace tilewright;
+
+constexpr uint64_t pitch = (1ull << 32) + 96, bytes = 2 * pitch + 64;
+
+extern "C" __global__ __aicore__ void far_rows(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> a;
+  a.SetGlobalBuffer((__gm__ int32_t*)x);
+  auto ub = localTensor<int32_t>(TPosition::VECCALC, 0, 24);
+  copyGmToUb(ub, a, 3, 8, pitch / 4, 8);
+  PipeBarrier<PIPE_ALL>();
+  copyUbToGm(a[8], ub, 3, 8, 8, pitch / 4);
+  PipeBarrier<PIPE_ALL>();
+  addUbToGm(a[8], ub, 3, 8, 8, pitch / 4);
+}
+
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  uint8_t* x = nullptr;
+  if (aclrtMalloc(reinterpret_cast<void**>(&x), bytes, ACL_MEM_MALLOC_HUGE_FIRST))
+    return 2;
+  for (int32_t row = 0; row < 3; ++row) {
+    std::vector<int32_t> numbers(8, row + 5);
+    aclrtMemcpy(x + row * pitch, 32, numbers.data(), 32, ACL_MEMCPY_HOST_TO_DEVICE);
+  }
+  aclrtStream stream;
+  aclrtCreateStream(&stream);
+  far_rows<<<1, nullptr, stream>>>(x);
+  if (aclrtSynchronizeStream(stream))
+    return 3;
+  for (int32_t row = 0; row < 3; ++row) {
+    std::vector<int32_t> numbers(8);
+    aclrtMemcpy(numbers.data(), 32, x + row * pitch + 32, 32, ACL_MEMCPY_DEVICE_TO_HOST);
+    printf("%d %d\\n", numbers.front(), numbers.back());
+  }
+  aclrtFree(x);
+}
+"""
+
+
+def test_rows_more_than_4_gib_apart(tmp_path: Path) -> None:
+    """The DMA of UB counts what lies between two rows with 32 bits."""
+    source, made = tmp_path / "far.cpp", tmp_path / "far"
+    source.write_text(FAR_ROWS)
+    subprocess.run([program(), "build", source, f"-I{DEVICE}", "-o", made], check=True)
+    told = subprocess.run([made], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.split() == ["10", "10", "12", "12", "14", "14"]

@@ -142,9 +142,9 @@ static constexpr llvm::StringLiteral kOfOurHeaders =
     "leadingZeros loadFractals loadRows loadTransposedFloats localTensor magnitude "
     "mostGmPitch mostRepeats mostRows multiply nonZeroDivisor notANumber power reduceColumns "
     "reduceRepeats reduceRows reduceSomeRows repeatBytes roundDown roundToEven roundToZero "
-    "roundUp roundedTo rowBytes rowExpand sameBits sine slotValue smaller spreadToBlocks "
-    "squareRoot tensorAddress toBfloat16 toFloat toInteger transposeTile truncDiv truncMod "
-    "wholeReduceMax wholeReduceMin withSign ";
+    "roundUp roundedTo rowBytes rowExpand rowsAtOnce sameBits sine slotValue smaller "
+    "spreadToBlocks squareRoot tensorAddress toBfloat16 toFloat toInteger transposeTile truncDiv "
+    "truncMod wholeReduceMax wholeReduceMin withSign ";
 
 llvm::SmallVector<llvm::StringRef> reservedNames() {
   llvm::SmallVector<llvm::StringRef> names;
