@@ -115,6 +115,63 @@ TEST_F(MemoryChecks, CoresShareACacheLine) {
   EXPECT_EQ(lastReport().status, 0);
 }
 
+/// One element by the scalar unit, and those from `first` on by the DMA, before or after it. form 0: without flags; 1: with
+/// them; 2: with them, but the line stays in the cache.
+template <int form, bool copyFirst> __global__ __aicore__ void beside(GM_ADDR y, uint32_t first) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> b;
+  b.SetGlobalBuffer((__gm__ int32_t*)y);
+  LocalTensor<int32_t> t(TPosition::VECCALC, 0, 8);
+  Duplicate(t, 5, 8);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  if (copyFirst) {
+    DataCopy(b[first], t, 8);
+    if (form > 0) {
+      SetFlag<HardEvent::MTE3_S>(0);
+      WaitFlag<HardEvent::MTE3_S>(0);
+    }
+  }
+  b.SetValue(3, 7);
+  if (form < 2)
+    DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(b[3]);
+  if (copyFirst)
+    return;
+  if (form > 0) {
+    SetFlag<HardEvent::S_MTE3>(0);
+    WaitFlag<HardEvent::S_MTE3>(0);
+  }
+  DataCopy(b[first], t, 8);
+}
+
+TEST_F(MemoryChecks, CopiesBesideTheScalarUnitsElements) {
+  DeviceBuffer<int32_t> y(128);
+  uint8_t* line = y.gm() + (64 - reinterpret_cast<uint64_t>(y.gm()) % 64) % 64;
+  const std::string told =
+      ", over which the scalar unit's data cache may write back older bytes of a "
+      "64-byte line, as SetValue wrote bytes ";
+  beside<1, false><<<1, nullptr, nullptr>>>(line, 8);
+  EXPECT_EQ(allFindings(), "");
+  beside<0, false><<<1, nullptr, nullptr>>>(line, 16);
+  EXPECT_EQ(allFindings(), "");
+  beside<0, false><<<1, nullptr, nullptr>>>(line, 8);
+  expectFinding("DataCopy on PIPE_MTE3 writes GM bytes ");
+  expectFinding(told);
+  expectFinding("note: the write to the line is here");
+  expectFinding("note: add SetFlag<HardEvent::S_MTE3>(id) and WaitFlag<HardEvent::S_MTE3>(id) "
+                "between them, behind DataCacheCleanAndInvalid");
+  beside<2, false><<<1, nullptr, nullptr>>>(line, 8);
+  expectFinding(told);
+  beside<2, true><<<1, nullptr, nullptr>>>(line, 8);
+  EXPECT_EQ(allFindings(), "");
+  beside<0, true><<<1, nullptr, nullptr>>>(line, 8);
+  expectFinding("note: add SetFlag<HardEvent::MTE3_S>(id) and WaitFlag<HardEvent::MTE3_S>(id) "
+                "between them");
+  nextOptions().relaxed = true;
+  beside<0, false><<<1, nullptr, nullptr>>>(line, 8);
+  EXPECT_EQ(allFindings(), "");
+}
+
 /// variant 0: reads; 1: fills and reads; 2: adds atomically.
 template <int variant> __global__ __aicore__ void uses(GM_ADDR x, GM_ADDR y) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);

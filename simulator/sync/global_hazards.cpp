@@ -9,6 +9,7 @@
 #include "simulator/sync/events.h"
 #include "simulator/sync/global_names.h"
 #include "simulator/sync/open_groups.h"
+#include "simulator/sync/shared_lines.h"
 
 #include <algorithm>
 #include <map>
@@ -168,6 +169,9 @@ void Search::run() {
     (groups[i].hasWrite ? openWrites : openReads).add(i);
   }
   findSharedLines();
+  if (!relaxed) // the vendor's compiler orders the scalar unit and the DMA
+    for (const CoreHazards* core : cores)
+      findLinesWrittenBack(*core, report, isOver);
   if (mayBeUnwritten)
     findUnwritten();
 }
