@@ -75,10 +75,11 @@ int64_t storageBytes(BufferType type) {
   const auto roundUp = [](int64_t value, int64_t unit) {
     return int64_t(llvm::alignTo(uint64_t(value), uint64_t(unit)));
   };
-  // The result of a gemm is in squares of 16; operands are 16 rows of blocks, in L0B as columns.
+  // The result of a gemm is in squares of 16; operands are 16 rows of blocks, in L0B as columns. Of bytes that are
+  // transposed on their way, squares of 32 fill L0B, but such a tile has 32 columns, or all of L0B is a gemm's.
   const int64_t block = blockElements(type), larger = std::max(block, kFractalSide);
   if (type.getSpace() == MemorySpace::L0B)
-    return tiles * roundUp(tileRows, larger) * roundUp(columns, larger) * bits / 8;
+    return tiles * roundUp(tileRows, larger) * roundUp(columns, kFractalSide) * bits / 8;
   const int64_t side = type.getSpace() == MemorySpace::L0C ? kFractalSide : block;
   return tiles * fractalRows(type) * roundUp(columns, side) * bits / 8;
 }
