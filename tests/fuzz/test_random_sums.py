@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random gemms that AMD's AVX-512 makes by sums (multiply_by_sums.cpp): parts of larger tiles, turned
-or not, ragged edges, sums that are cleared late, what isn't finite; in small whole numbers, so that
-all sums are exact."""
+"""Random gemms that AMD's AVX-512 makes by sums (multiply_by_sums.cpp): parts of larger tiles,
+turned or not, ragged edges, sums that are cleared late, what isn't finite; in small whole numbers,
+so that all sums are exact."""
 
 from __future__ import annotations
 
