@@ -253,6 +253,10 @@ def test_the_second_source_does_not_compile() -> None:
             "use of undeclared identifier 'no_such'"
             "; T.import_source gives a kernel functions of its own",
         ),
+        (
+            "tl::ascend::copy_ub_to_ub<float, float, 64>",
+            "use of undeclared identifier 'tl'; T.import_source gives",
+        ),
         ("AscendC::Nope", "no type named 'Nope' in namespace 'AscendC'; T.import_source"),
         ("affine<float>", "no matching function for call to 'affine'"),
     ],

@@ -10,10 +10,13 @@ using namespace mlir;
 
 namespace tilewright::ascend {
 
-/// `affine` of tools::affine<float>.
-static StringRef plainName(StringRef callee) {
+/// Whether a compiler speaks of a function, or of a namespace that it should be in: `tools` or `affine` of
+/// tools::affine<float>.
+static bool isNamedIn(StringRef words, StringRef callee) {
   callee = callee.take_until([](char letter) { return letter == '<'; });
-  return callee.substr(callee.rfind(':') + 1);
+  return llvm::any_of(llvm::split(callee, "::"), [&](StringRef name) {
+    return !name.empty() && words.contains("'" + name.str());
+  });
 }
 
 /// What `file.py:12:3: error: words` says of a call in line 12 of that file that is named in it;
@@ -25,7 +28,7 @@ static StringRef errorOf(npu::CallOp call, StringRef line) {
   const bool isHere = called.isKnown() &&
                       column.consume_front(called.file + ":" + std::to_string(called.line)) &&
                       (column.empty() || column[0] == ':');
-  return isHere && words.contains("'" + plainName(call.getCallee()).str()) ? words : StringRef();
+  return isHere && isNamedIn(words, call.getCallee()) ? words : StringRef();
 }
 
 /// Why no function of that name is the one, as the compiler's notes behind an error say of each: `requires 4
