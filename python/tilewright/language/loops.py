@@ -155,4 +155,16 @@ def Persistent(domain: Any, wave_size: Any, index: Any, group_size: int = 8) -> 
     extents = list(domain) if isinstance(domain, (list, tuple)) else [domain]
     if not extents:
         raise LanguageError("T.Persistent needs a domain of at least one extent")
+    if not isinstance(group_size, int):
+        raise LanguageError("group_size of T.Persistent must be a number that is known here")
+    named = [(f"extent {number} of the domain", extent) for number, extent in enumerate(extents)]
+    for what, count in (*named, ("wave_size", wave_size), ("group_size", group_size)):
+        if isinstance(count, int) and count < 1:
+            raise LanguageError(f"{what} of T.Persistent is {count}, but at least 1 is needed")
+    most = wave_size if isinstance(wave_size, int) else None
+    if isinstance(index, int) and (index < 0 or (most is not None and index >= most)):
+        raise LanguageError(
+            f"index of T.Persistent is {index}, but the blocks have numbers from 0"
+            + (f" to {most - 1}" if most is not None else " on")
+        )
     return TileLoop(extents, wave_size, index, group_size)
