@@ -3,6 +3,7 @@
 
 #include "compiler/targets/cpu/external_symbols.h"
 #include "compiler/targets/cpu/machine.h"
+#include "compiler/targets/cpu/split_functions.h"
 #include "compiler/targets/cpu/stream_stores.h"
 
 #include <llvm/ADT/SmallString.h>
@@ -27,17 +28,34 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/InjectTLIMappings.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
 
 namespace tilewright::cpu {
 namespace {
 
-llvm::FunctionPassManager scalarPasses() {
+/// Leaves loops in the form in which they can be taken out.
+llvm::FunctionPassManager firstPasses() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::LoopSimplifyPass());
+  return passes;
+}
+
+struct SplitLargeFunctions : llvm::PassInfoMixin<SplitLargeFunctions> {
+  static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& /*known*/) {
+    bool isSplit = false;
+    for (llvm::Function& function : llvm::make_early_inc_range(module))
+      isSplit |= splitLargeFunction(function);
+    return isSplit ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
+};
+
+llvm::FunctionPassManager scalarPasses() {
+  llvm::FunctionPassManager passes;
   llvm::LoopPassManager rotate;
   rotate.addPass(llvm::LoopRotatePass());
   rotate.addPass(llvm::LICMPass(llvm::LICMOptions()));
@@ -130,6 +148,8 @@ void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMa
   builder.crossRegisterProxies(loops, functions, components, modules);
 
   llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(firstPasses()));
+  passes.addPass(SplitLargeFunctions());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(scalarPasses()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(vectorPasses()));
   passes.run(module, modules);
