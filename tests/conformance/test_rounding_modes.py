@@ -224,3 +224,18 @@ def test_large_numbers_for_functions_of_gpus():
     with pytest.raises(tilewright.CompileError) as caught:
         tilewright.compile(kernel)
     assert "there is no function 'tl::tma_load'" in caught.value.errors[0].message
+
+
+def test_fused_products_of_16_bits_round_once(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((3, 4096), "float16"), B: T.Tensor((4096,), "float16")):
+        with T.Kernel(8) as bx:
+            for i in T.Parallel(512):
+                at = bx * 512 + i
+                B[at] = T.ieee_fmaf(A[0, at], A[1, at], A[2, at])
+
+    numbers = np.random.default_rng(7).standard_normal((3, 4096)).astype(np.float16)
+    x, y, z = numbers.astype(np.float64)  # where a product and a sum are exact
+    fused = (x * y + z).astype(np.float16)
+    assert (fused != ((x * y).astype(np.float16) + z).astype(np.float16)).any()
+    agree(kernel, [numbers, np.zeros(4096, np.float16)], {1: fused}, tolerance=0)

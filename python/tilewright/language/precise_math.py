@@ -137,11 +137,11 @@ def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
 
 @guarded_by_poison
 def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:
-    """x * y + z with one rounding, of float32 or float64."""
+    """x * y + z with one rounding, of floats of 16 bits to the nearest alone."""
     x, y, z = _operands("T.ieee_fmaf", rounding_mode, x, y, z)
-    if str(x.dtype) not in ("float32", "float64"):
+    if str(x.dtype) not in ("float16", "bfloat16", "float32", "float64"):
         raise unsupported(
-            f"T.ieee_fmaf of {x.dtype} is not supported; it is for float32 and float64"
+            f"T.ieee_fmaf of {x.dtype} is not supported; it is for floats of 16 bits or more"
         )
     if rounding_mode == "rn":
         return fma(x, y, z)
