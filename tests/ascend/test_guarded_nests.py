@@ -435,6 +435,77 @@ def epilogue(rows: int) -> Any:
     return main, [a, b, d, np.zeros((rows, 80), np.float32)], expected
 
 
+# Stores on both sides ----------------------------------------------------------------------------
+
+
+@GROUP.each(
+    form=["two", "three", "under a guard", "two tensors", "by place", "what both share"],
+    dtype=["float32", "float16", "int32"],
+)
+def either_side(form: str, dtype: str) -> Any:
+    """Elements decide what is stored, but something always is: no tile of the tensor is read."""
+    n, size = 150, 200
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size,), dtype),
+        n: T.int32,
+        D: T.Tensor((size,), dtype),
+        C: T.Tensor((size,), dtype),
+    ):
+        with T.Kernel(4, is_npu=True, threads=1) as cid:
+            for i in T.Parallel(50):
+                at = cid * 50 + i
+                if form == "two":
+                    if A[at] > 0:
+                        C[at] = A[at] * 2
+                    else:
+                        C[at] = -A[at]
+                elif form == "three":
+                    if A[at] > 1:
+                        C[at] = A[at] * 2
+                    elif A[at] > -1:
+                        C[at] = A[at] * A[at]
+                    else:
+                        C[at] = 3
+                elif form == "under a guard":
+                    if at < n:
+                        if A[at] > 0:
+                            C[at] = A[at] * 2
+                        else:
+                            C[at] = -A[at]
+                elif form == "two tensors":
+                    if A[at] > 0:
+                        C[at] = A[at] * 2
+                        D[at] = 1
+                    else:
+                        D[at] = 2
+                        C[at] = -A[at]
+                elif form == "by place":
+                    if at < n:
+                        C[at] = A[at] * 2
+                    else:
+                        C[at] = -A[at]
+                else:
+                    D[at] = A[at]
+                    if A[at] > 0:
+                        C[at] = A[at] * 2
+                    else:
+                        C[at] = -A[at]
+
+    a = numbers(size, dtype="float16" if dtype == "float16" else "float32") * 3
+    a = (a.round() if dtype == "int32" else a).astype(dtype)
+    wide, at = a.astype(np.float64), np.arange(size)
+    expected = np.where(at < n if form == "by place" else wide > 0, wide * 2, -wide)
+    if form == "three":
+        expected = np.where(wide > 1, wide * 2, np.where(wide > -1, wide**2, 3))
+    elif form == "under a guard":
+        expected[n:] = 0
+    second = {"two tensors": np.where(wide > 0, 1, 2), "what both share": wide}
+    wanted = {2: second.get(form, np.zeros(size)), 3: expected}
+    return main, [a, n, np.zeros(size, dtype), np.zeros(size, dtype)], wanted
+
+
 VECTORS = list(GROUP.cases)
 
 # What the branch alone may write in a tile is the scalar unit's; the tensor has one copy.
@@ -508,5 +579,8 @@ def test_elements(name: str) -> None:
 
 
 def test_removals() -> None:
-    for name in ("convolution choice 700", "tail below 250", "tail from 250", "epilogue 50"):
+    for name in (
+        "convolution choice 700", "tail below 250", "tail from 250", "epilogue 50",
+        "either_side three float32",
+    ):  # fmt: skip
         GROUP.check_removals(name)

@@ -70,7 +70,9 @@ struct OneAccess {
   Operation* op;
   Value buffer;
   SmallVector<NestTerm> terms;
-  NestPart part; ///< of the iterations, that a store happens in
+  NestPart part;                  ///< of the iterations, that a store happens in
+  Block* block = nullptr;         ///< whenever it runs, a store happens
+  SmallVector<Operation*> others; ///< stores to the same element, one of which happens instead
 
   bool isStore() const {
     return isa<tile::StoreOp, tile::AtomicOp>(op);
@@ -110,7 +112,8 @@ public:
 
   void run() {
     const std::optional<SmallVector<int64_t>> known = getConstantIntValues(nest.getMixedExtents());
-    if (!known || !collect(*nest.getBodyBlock(), NestPart()) || accesses.empty())
+    if (!known || !collect(*nest.getBodyBlock(), NestPart()) || accesses.empty() ||
+        !llvm::all_of(accesses, [&](const OneAccess& each) { return isOfBoxes(each); }))
       return terms.undo();
     extents = *known;
     if (!mayMove() || !fits())
@@ -153,7 +156,7 @@ private:
   }
 
   bool addAccess(Operation* op, Value buffer, ValueRange indices) {
-    OneAccess access{op, buffer, {}, {}};
+    OneAccess access{op, buffer, {}, {}, op->getBlock(), {}};
     for (Value index : indices) {
       const std::optional<NestTerm> term = terms.of(index);
       if (!term)
@@ -239,8 +242,42 @@ private:
     NestPart yes = around, no = around;
     terms.cut(yes, branch.getCondition(), /*holds=*/true);
     terms.cut(no, branch.getCondition(), /*holds=*/false);
-    return collect(branch.getThenRegion().front(), yes) &&
-           (branch.getElseRegion().empty() || collect(branch.getElseRegion().front(), no));
+    const size_t first = accesses.size();
+    if (!collect(branch.getThenRegion().front(), yes))
+      return false;
+    if (branch.getElseRegion().empty())
+      return true;
+    const size_t middle = accesses.size();
+    if (!collect(branch.getElseRegion().front(), no))
+      return false;
+    joinStores(branch, around, first, middle);
+    return true;
+  }
+
+  /// What both sides of a branch store to one element is one store, which happens whenever the branch is reached; the
+  /// accesses of the two sides begin at `first` and at `middle`.
+  void joinStores(scf::IfOp branch, const NestPart& around, size_t first, size_t middle) {
+    for (size_t i = first; i < middle; ++i) {
+      OneAccess& store = accesses[i];
+      const auto isOneOf = [&](const OneAccess& access, Region& side) {
+        return isa<tile::StoreOp>(access.op) && access.block == &side.front();
+      };
+      const auto* other =
+          std::find_if(accesses.begin() + middle, accesses.end(), [&](const OneAccess& access) {
+            return isOneOf(access, branch.getElseRegion()) && access.isSame(store);
+          });
+      const bool isOnly =
+          std::count_if(accesses.begin() + first, accesses.end(), [&](const OneAccess& access) {
+            return npu::storageOf(access.buffer) == npu::storageOf(store.buffer);
+          }) == 2;
+      if (!isOneOf(store, branch.getThenRegion()) || other == accesses.end() || !isOnly)
+        continue;
+      store.others.push_back(other->op);
+      llvm::append_range(store.others, other->others);
+      store.part = around;
+      store.block = branch->getBlock();
+      accesses.erase(other);
+    }
   }
 
   /// Whether a copy of a tile can do what an access does in all iterations.
@@ -250,11 +287,15 @@ private:
                                              std::greater_equal<>()) == variables.end();
     if (!isSorted || cast<BufferType>(access.buffer.getType()).getStrided())
       return false;
+    return !access.isStore() || variables.size() == nestRank();
+  }
+
+  /// The same of a store in the iterations in which it happens.
+  bool isOfBoxes(const OneAccess& access) {
     if (!access.isStore())
       return true;
-    if (variables.size() != nestRank() || !access.part.isKnown)
-      return false;
-    if (!llvm::all_of(access.part.boxes, [&](const NestBox& box) { return mayBegin(access, box); }))
+    if (!access.part.isKnown ||
+        !llvm::all_of(access.part.boxes, [&](const NestBox& box) { return mayBegin(access, box); }))
       return false;
     const NestTerm& dense = access.terms.back();
     // The DMA adds rows; elements of a column are added one by one.
@@ -358,12 +399,23 @@ private:
     } else {
       for (const NestBox& box : access.part.boxes)
         storeBox(access, box, tile);
-      auto atomic = dyn_cast<tile::AtomicOp>(access.op);
-      builder.setInsertionPoint(access.op);
-      Value value = atomic ? atomic.getValue() : cast<tile::StoreOp>(access.op).getValue();
-      tile::StoreOp::create(builder, value, tile, indices, /*in_bounds=*/true);
+      storeElement(access.op, tile, indices);
+      for (Operation* other : access.others)
+        storeElement(other, tile, indices);
+      if (access.block == nest.getBodyBlock())
+        filled.push_back(tile);
     }
-    access.op->erase();
+    if (!access.isStore())
+      access.op->erase();
+  }
+
+  /// In a tile, instead of in global memory.
+  void storeElement(Operation* op, Value tile, ValueRange indices) {
+    auto atomic = dyn_cast<tile::AtomicOp>(op);
+    builder.setInsertionPoint(op);
+    Value value = atomic ? atomic.getValue() : cast<tile::StoreOp>(op).getValue();
+    tile::StoreOp::create(builder, value, tile, indices, /*in_bounds=*/true);
+    op->erase();
   }
 
   /// Behind the nest, what it has made in a box.
@@ -455,6 +507,7 @@ private:
     SmallVector<Value> left;
     nest.getBody().walk([&](tile::StoreOp store) {
       if (store->getParentOp() != nest && llvm::is_contained(tiles, store.getBuffer()) &&
+          !llvm::is_contained(filled, store.getBuffer()) &&
           !llvm::is_contained(left, store.getBuffer()))
         left.push_back(store.getBuffer());
     });
@@ -573,6 +626,7 @@ private:
   SmallVector<OneAccess, 0> accesses; ///< in order
   SmallVector<OneAccess, 0> numbers;  ///< loads in branches, the same in all iterations
   SmallVector<Value> tiles;           ///< made for them
+  SmallVector<Value> filled;          ///< those of which every element is stored
   SmallVector<int64_t> extents;
 };
 

@@ -365,3 +365,84 @@ func.func @other_guards(%Y: !tile.buffer<?xf32, global> {tile.name = "Y"}, %v: f
   }
   return
 }
+
+// -----
+// Both sides store to one element, whatever decides: one tile, of which all is copied.
+// CHECK-LABEL: func.func @either_way
+func.func @either_way(%C: !tile.buffer<64xf32, global> {tile.name = "C"}, %D: !tile.buffer<64xf32, global> {tile.name = "D"}, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[D:.*]] = tile.alloc "staged"
+    // CHECK: %[[C:.*]] = tile.alloc "staged"
+    // CHECK-NOT: tile.fill
+    // CHECK: scf.if
+    // CHECK: tile.store %{{.*}}, %[[C]][
+    // CHECK: else
+    // CHECK: scf.if
+    // CHECK: tile.store %{{.*}}, %[[C]][
+    // CHECK: else
+    // CHECK: tile.store %{{.*}}, %[[C]][
+    // CHECK: tile.copy %[[C]] : !tile.buffer<64xf32, UB> to %arg0 :
+    tile.parallel (%i) in [64] {
+      %v = tile.load %D[%i] : !tile.buffer<64xf32, global>
+      %isAbove = arith.cmpf ogt, %v, %zero : f32
+      scf.if %isAbove {
+        tile.store %v, %C[%i] : !tile.buffer<64xf32, global>
+      } else {
+        %isBelow = arith.cmpf olt, %v, %zero : f32
+        scf.if %isBelow {
+          %w = arith.negf %v : f32
+          tile.store %w, %C[%i] : !tile.buffer<64xf32, global>
+        } else {
+          tile.store %zero, %C[%i] : !tile.buffer<64xf32, global>
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+// One side stores twice, or to another element, or only now and then.
+// CHECK-LABEL: func.func @not_either_way
+// CHECK-NOT: tile.copy
+func.func @not_either_way(%C: !tile.buffer<64xf32, global> {tile.name = "C"}, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %t = tile.alloc "t" : !tile.buffer<64xf32, UB>
+    tile.parallel (%i) in [63] {
+      %v = tile.load %t[%i] : !tile.buffer<64xf32, UB>
+      %isAbove = arith.cmpf ogt, %v, %zero : f32
+      scf.if %isAbove {
+        tile.store %v, %C[%i] : !tile.buffer<64xf32, global>
+      } else {
+        %next = arith.addi %i, %c1 : index
+        tile.store %zero, %C[%next] : !tile.buffer<64xf32, global>
+      }
+    }
+    tile.parallel (%i) in [64] {
+      %v = tile.load %t[%i] : !tile.buffer<64xf32, UB>
+      %isAbove = arith.cmpf ogt, %v, %zero : f32
+      scf.if %isAbove {
+        tile.store %v, %C[%i] : !tile.buffer<64xf32, global>
+        tile.store %zero, %C[%i] : !tile.buffer<64xf32, global>
+      } else {
+        tile.store %zero, %C[%i] : !tile.buffer<64xf32, global>
+      }
+    }
+    tile.parallel (%i) in [64] {
+      %v = tile.load %t[%i] : !tile.buffer<64xf32, UB>
+      %isAbove = arith.cmpf ogt, %v, %zero : f32
+      scf.if %isAbove {
+        tile.store %v, %C[%i] : !tile.buffer<64xf32, global>
+      } else {
+        %isBelow = arith.cmpf olt, %v, %zero : f32
+        scf.if %isBelow {
+          tile.store %zero, %C[%i] : !tile.buffer<64xf32, global>
+        }
+      }
+    }
+  }
+  return
+}
