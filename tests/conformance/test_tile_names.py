@@ -207,6 +207,17 @@ def test_persistent(agree, group):
     agree(kernel, [np.zeros((7, 5), np.int32)], {0: np.ones((7, 5), np.int32)})
 
 
+@pytest.mark.parametrize("domain", [[0], [0, 3], [3, 0], [2, 0, 3]])
+def test_persistent_without_tiles(agree, domain):
+    @T.prim_func
+    def kernel(B: T.Tensor((4,), "int32")):
+        with T.Kernel(4, threads=1) as block:
+            for _place in T.Persistent(domain, 4, block):
+                B[block] = 1
+
+    agree(kernel, [np.zeros(4, np.int32)], {0: np.zeros(4, np.int32)})
+
+
 @pytest.mark.parametrize(("swizzle", "column_major"), [(1, True), (3, True), (2, False)])
 def test_persistent_tile_scheduler(agree, swizzle, column_major):
     @T.prim_func
@@ -716,8 +727,8 @@ def started(A, K):
     [
         (lambda A, K: T.alloc_reducer((4,), "float32", op="mean"),
          "there is no reducer 'mean'; it is one of sum, max, min, bitand, bitor, bitxor"),
-        (lambda A, K: T.Persistent([4, 0], 2, 0),
-         "extent 1 of the domain of T.Persistent is 0, but at least 1 is needed"),
+        (lambda A, K: T.Persistent([4, -1], 2, 0),
+         "extent 1 of the domain of T.Persistent is -1, but at least 0 is needed"),
         (lambda A, K: T.Persistent([4, 2], 0, 0),
          "wave_size of T.Persistent is 0, but at least 1 is needed"),
         (lambda A, K: T.Persistent([4, 2], 2, 0, group_size=-1),

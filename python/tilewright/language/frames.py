@@ -226,6 +226,8 @@ class TileLoop(Loop):
 
         if len(self.domain) == 1:
             return [number]
+        if isinstance(self.total, int) and self.total == 0:  # no tile is ever reached
+            return [0] * len(self.domain)
         columns = self.domain[-1]
         rows: Any = 1
         for extent in self.domain[:-1]:

@@ -157,10 +157,13 @@ def Persistent(domain: Any, wave_size: Any, index: Any, group_size: int = 8) -> 
         raise LanguageError("T.Persistent needs a domain of at least one extent")
     if not isinstance(group_size, int):
         raise LanguageError("group_size of T.Persistent must be a number that is known here")
-    named = [(f"extent {number} of the domain", extent) for number, extent in enumerate(extents)]
-    for what, count in (*named, ("wave_size", wave_size), ("group_size", group_size)):
-        if isinstance(count, int) and count < 1:
-            raise LanguageError(f"{what} of T.Persistent is {count}, but at least 1 is needed")
+    counts = [(f"extent {number} of the domain", 0, each) for number, each in enumerate(extents)]
+    counts += [("wave_size", 1, wave_size), ("group_size", 1, group_size)]
+    for what, least, count in counts:
+        if isinstance(count, int) and count < least:
+            raise LanguageError(
+                f"{what} of T.Persistent is {count}, but at least {least} is needed"
+            )
     most = wave_size if isinstance(wave_size, int) else None
     if isinstance(index, int) and (index < 0 or (most is not None and index >= most)):
         raise LanguageError(
