@@ -547,7 +547,9 @@ bool ArgumentChecker::checkLimits(size_t launch, std::span<const uint64_t> slots
             std::to_string(limit.most) + " fits into tile '" + limit.tile + "'";
     if (!limit.tilePlace.empty())
       error += " (" + limit.tilePlace + ")";
-    if (!limit.copyPlace.empty())
+    if (!limit.copyPlace.empty() && limit.multiplies)
+      error += ", which " + limit.copyPlace + " multiplies";
+    else if (!limit.copyPlace.empty())
       error += (limit.fills ? ", to which " : ", from which ") + limit.copyPlace + " copies";
     return false;
   }

@@ -312,6 +312,7 @@ void readLimits(Reader& reader, const Json& root, Manifest& manifest) {
     limit.most = reader.integer(entry, "most", INT64_MIN, INT64_MAX);
     limit.tile = reader.text(entry, "tile");
     limit.fills = reader.flag(entry, "fills");
+    limit.multiplies = reader.flag(entry, "multiplies");
     limit.tilePlace = reader.text(entry, "tile_place");
     limit.copyPlace = reader.text(entry, "copy_place");
     if (const Json slot = entry.value("slot", Json()); isNumberSlot(manifest, slot))

@@ -93,6 +93,7 @@ struct ArgumentLimit {
   std::vector<std::pair<size_t, int64_t>> where; // slots, and the least that must be in each
   std::string tile;
   bool fills = true;                // the tile, or takes from it
+  bool multiplies = false;          // or is a gemm
   std::string tilePlace, copyPlace; // "kernel.py:12"; empty: unknown
 };
 

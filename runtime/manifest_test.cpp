@@ -113,6 +113,18 @@ TEST(ArgumentChecker, KeepsLimits) {
                    "k.py:9 copies");
 }
 
+TEST(ArgumentChecker, SaysWhichGemmALimitIsOf) {
+  std::string error;
+  const auto manifest = Manifest::parse(withLimit(soundLimit + R"(, "multiplies": true)"), error);
+  ASSERT_TRUE(manifest) << error;
+  const auto checker = ArgumentChecker::make(*manifest, error);
+  ASSERT_TRUE(checker) << error;
+  const std::array<uint64_t, 3> slots = {0, 9, 3};
+  EXPECT_FALSE(checker->checkLimits(0, slots, error));
+  EXPECT_EQ(error, "k: argument 1 'm' is 9, but at most 8 fits into tile 'a' (k.py:7), which "
+                   "k.py:9 multiplies");
+}
+
 TEST(Manifest, ReadsThatTilesAreNeeded) {
   std::string error;
   auto manifest =

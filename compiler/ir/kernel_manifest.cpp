@@ -255,6 +255,7 @@ json::Array limitsToJson(ArrayRef<KernelArgument> arguments, ArrayRef<ArgumentLi
                                 {"where", std::move(where)},
                                 {"tile", limit.tile},
                                 {"fills", limit.fills},
+                                {"multiplies", limit.multiplies},
                                 {"tile_place", place(limit.tilePlace)},
                                 {"copy_place", place(limit.copyPlace)}});
   }

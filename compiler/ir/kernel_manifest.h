@@ -20,14 +20,15 @@ struct ArgumentLeast {
   auto operator<=>(const ArgumentLeast&) const = default;
 };
 
-/// The most that an argument may be where all of `where` hold and a launch has blocks: a copy would leave its tile.
+/// The most that an argument may be where all of `where` hold and a launch has blocks: a copy, or a gemm, would leave its tile.
 struct ArgumentLimit {
   int64_t launch = 0;
   unsigned argument = 0;
   int64_t most = 0;
   llvm::SmallVector<ArgumentLeast> where;
   std::string tile;
-  bool fills = true; ///< the tile, or takes from it
+  bool fills = true;       ///< the tile, or takes from it
+  bool multiplies = false; ///< or is a gemm
   Place tilePlace, copyPlace;
 };
 

@@ -31,6 +31,7 @@ SmallVector<tile::ArgumentLimit> limitsOf(func::FuncOp kernel, int64_t launch) {
       limit.where.push_back({unsigned(where[i]), where[i + 1]});
     limit.tile = fields.getAs<StringAttr>("tile").str();
     limit.fills = fields.getAs<BoolAttr>("fills").getValue();
+    limit.multiplies = fields.getAs<BoolAttr>("multiplies").getValue();
     limit.tilePlace = place("tile_place");
     limit.copyPlace = place("copy_place");
   }

@@ -10,7 +10,7 @@
 ///
 /// The limits are what each call is checked for. Of a part `[%m, %n]` nothing is copied where one of them is 0, so the limit of
 /// each holds where the other is 1 or more; passes take it for granted only if nothing else is done with the number then.
-/// What stands in a branch, or in a loop that may have no turn, says nothing. An extent that is an argument is that itself
+/// What stands in a branch, or in a loop that may have no turn, says nothing. Gemms limit as copies do. An extent that is an argument is that itself
 /// then, in place of `(i + m) - i`. It stands before copies are expanded: behind that no part of a tile is left, only
 /// what of it lies within the tensor.
 #include "compiler/ir/ascend_ops.h"
@@ -33,13 +33,13 @@ using tile::ArgumentLeast;
 /// Larger numbers are none of a tile.
 constexpr int64_t kEndless = int64_t{1} << 40;
 
-/// Of an argument, in a copy that each run comes to.
+/// Of an argument, in a copy or a gemm that each run comes to.
 struct Limit {
   BlockArgument argument;
   int64_t most;
   SmallVector<ArgumentLeast> where; ///< the copy moves something then, and nothing else
-  tile::CopyOp copy;
-  Value tile; ///< of its two sides
+  Operation* op;
+  Value tile; ///< of its sides
 };
 
 class Bounds {
@@ -48,6 +48,10 @@ public:
     for (Operation& op : block) {
       if (auto copy = dyn_cast<tile::CopyOp>(op))
         noteSides(copy);
+      else if (auto gemm = dyn_cast<tile::GemmOp>(op))
+        for (const tile::BufferRegion& side :
+             {gemm.getARegion(), gemm.getBRegion(), gemm.getCRegion()})
+          note(gemm, side);
       else if (auto scope = dyn_cast<ScopeOp>(op))
         visit(scope.getBody().front());
       else if (auto loop = dyn_cast<tile::ForOp>(op); loop && addTurns(loop))
@@ -115,7 +119,7 @@ private:
       note(copy, copy.getSourceRegion());
   }
 
-  void note(tile::CopyOp copy, const tile::BufferRegion& region) {
+  void note(Operation* op, const tile::BufferRegion& region) {
     if (region.type().getSpace() == tile::MemorySpace::Global)
       return;
     for (size_t dim = 0; dim < region.extents.size(); ++dim) {
@@ -127,7 +131,7 @@ private:
         continue;
       const int64_t most = llvm::divideFloorSigned(size - length->more, length->times);
       if (std::optional where = whereMoved(region, length->argument, most))
-        add({length->argument, most, std::move(*where), copy, region.buffer});
+        add({length->argument, most, std::move(*where), op, region.buffer});
     }
   }
 
@@ -289,6 +293,7 @@ void setLimits(func::FuncOp kernel, MutableArrayRef<Limit> limits) {
     auto tile = npu::storageOf(limit.tile).getDefiningOp<tile::AllocOp>();
     if (!tile || !tile.getSymName())
       continue;
+    auto copy = dyn_cast<tile::CopyOp>(limit.op);
     SmallVector<int64_t> where;
     for (const ArgumentLeast& needed : limit.where)
       where.append({int64_t(needed.argument), needed.least});
@@ -297,9 +302,10 @@ void setLimits(func::FuncOp kernel, MutableArrayRef<Limit> limits) {
          builder.getNamedAttr("most", builder.getIndexAttr(limit.most)),
          builder.getNamedAttr("where", builder.getDenseI64ArrayAttr(where)),
          builder.getNamedAttr("tile", tile.getSymNameAttr()),
-         builder.getNamedAttr("fills", builder.getBoolAttr(limit.tile == limit.copy.getTarget())),
+         builder.getNamedAttr("fills", builder.getBoolAttr(copy && limit.tile == copy.getTarget())),
+         builder.getNamedAttr("multiplies", builder.getBoolAttr(!copy)),
          builder.getNamedAttr("tile_place", LocationAttr(tile.getLoc())),
-         builder.getNamedAttr("copy_place", LocationAttr(limit.copy.getLoc()))}));
+         builder.getNamedAttr("copy_place", LocationAttr(limit.op->getLoc()))}));
   }
   if (!list.empty())
     kernel->setAttr(kLimitsAttr, builder.getArrayAttr(list));

@@ -6,9 +6,9 @@
 // CHECK-SAME: %arg1: i32 {ascend.most = 8 : i64}
 // CHECK-SAME: %arg2: i32 {ascend.most = 20 : i64}
 // CHECK-SAME: %arg3: i32 {ascend.most = 17 : i64}
-// CHECK-SAME: {argument = 1 : index, {{.*}}fills = true, most = 8 : index, tile = "a", {{.*}}where = array<i64: 2, 1>}
-// CHECK-SAME: {argument = 2 : index, {{.*}}fills = true, most = 20 : index, tile = "a", {{.*}}where = array<i64: 1, 1>}
-// CHECK-SAME: {argument = 3 : index, {{.*}}fills = false, most = 17 : index, tile = "a", {{.*}}where = array<i64>}
+// CHECK-SAME: {argument = 1 : index, {{.*}}fills = true, most = 8 : index, multiplies = false, tile = "a", {{.*}}where = array<i64: 2, 1>}
+// CHECK-SAME: {argument = 2 : index, {{.*}}fills = true, most = 20 : index, multiplies = false, tile = "a", {{.*}}where = array<i64: 1, 1>}
+// CHECK-SAME: {argument = 3 : index, {{.*}}fills = false, most = 17 : index, multiplies = false, tile = "a", {{.*}}where = array<i64>}
 func.func @rows_of_a_tile(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32, %k: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
