@@ -144,6 +144,8 @@ Tile NestVectorizer::binary(Operation* op, BinaryKind kind) {
   const Type work = element.isBF16() ? Type(builder.getF32Type()) : element;
   if (!isVectorType(work))
     return none(lacking(op));
+  if (const Tile made = byLines(op, kind))
+    return made;
   Value left = op->getOperand(0), right = op->getOperand(1);
   if (scalarOf(left) && scalarKind(kind) && kind != BinaryKind::Sub)
     std::swap(left, right);

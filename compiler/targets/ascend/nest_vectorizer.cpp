@@ -256,6 +256,10 @@ bool NestVectorizer::load(tile::LoadOp op) {
   // The vector unit computes with signed integers; bytes are only converted.
   else if (!isSmall)
     tile = tiles.viewed(*tile, storedType(op.getValue().getType()));
+  if (tile && !isSmall && access->walk == Walk::Columns && keepsLine(*tile)) {
+    lines[op.getValue()] = *tile;
+    return true;
+  }
   if (tile && !isSmall && access->walk != Walk::Tile) {
     // Where only a store takes it, straight into what that writes.
     const VectorTile target = targetOf(op, storedType(op.getValue().getType()));
@@ -417,7 +421,9 @@ NestVectorizer::Tile NestVectorizer::tileOf(Value value) {
   if (auto known = values.find(value); known != values.end())
     return known->second;
   Tile made;
-  if (Value scalar = scalarOf(value)) {
+  if (const auto line = lines.find(value); line != lines.end()) {
+    made = tiles.broadcast(line->second, /*isNumberPerRow=*/false);
+  } else if (Value scalar = scalarOf(value)) {
     if (scalar.getType().isInteger(1))
       return none("it spreads a condition over a tile");
     if (scalar.getType().isIndex())

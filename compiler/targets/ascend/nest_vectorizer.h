@@ -89,6 +89,9 @@ private:
   /// Nothing for what the vector unit can't compute.
   Tile computed(mlir::Operation* op);
   Tile binary(mlir::Operation* op, npu::BinaryKind kind);
+  // One row for all rows of a large tile (nest_lines.cpp).
+  bool keepsLine(const VectorTile& line) const;
+  Tile byLines(mlir::Operation* op, npu::BinaryKind kind);
   Tile asWide(mlir::Value value);
   Tile shifted(mlir::Operation* op);
   Tile bits(mlir::Operation* op);
@@ -153,6 +156,7 @@ private:
   TileOperations tiles;
   int64_t rows = 1, columns = 1;
   llvm::DenseMap<mlir::Value, VectorTile> values;
+  llvm::DenseMap<mlir::Value, VectorTile> lines; ///< loaded, but not spread over the rows yet
   llvm::DenseMap<mlir::Value, npu::Rounding> roundings;
   llvm::DenseMap<mlir::Operation*, VectorTile> storedDirectly;
   llvm::SmallVector<VectorTile> spares; ///< made for results, each of which may hold a later one

@@ -94,6 +94,9 @@ public:
   Result select(const VectorTile& mask, const VectorTile& a, const VectorTile* b,
                 mlir::Value scalar, const VectorTile& target);
 
+  /// What comes waits for what was made.
+  void barrier();
+
   std::string reason;
 
 private:
@@ -121,7 +124,6 @@ private:
   bool copyBytes(const VectorTile& target, const VectorTile& source);
   bool fillWide(const VectorTile& target, mlir::Value scalar);
   VectorTile filledUp(const VectorTile& tile, int64_t size);
-  void barrier();
 
   mlir::ImplicitLocOpBuilder& builder;
   IndexMaker make;
