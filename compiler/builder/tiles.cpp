@@ -97,6 +97,10 @@ bool isRowOrColumn(const Side& side) {
   return isOne(side.extents[rank - 1]) || isOne(side.extents[rank - 2]);
 }
 
+bool isInL0(const BufferRecord& buffer) {
+  return buffer.space == tile::MemorySpace::L0A || buffer.space == tile::MemorySpace::L0B;
+}
+
 /// On an NPU a copy between tiles is a vector instruction, which rounds to the nearest integer.
 bool roundsOnNpu(Construction& state, const Side& from, const Side& to,
                  const Attributes& attributes) {
@@ -188,8 +192,8 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
     return;
   if (isTransposed) {
     transposeSide(*state, *from);
-    // A row exchanged with a column is in the same order: what stands before them stays where it is.
-    isTransposed = !isRowOrColumn(*from);
+    // A row exchanged with a column is in the same order, but in fractals: what stands before them stays where it is.
+    isTransposed = isInL0(state->record(to->buffer)) || !isRowOrColumn(*from);
   }
   if (roundsOnNpu(*state, *from, *to, attributes)) {
     std::array<TileArgument, 1> sources = {Region{from->buffer, from->offsets, from->extents, {}}};
@@ -296,8 +300,7 @@ std::optional<Matrix> matrixOf(Construction& state, const Side& side, std::strin
 
 class GemmRules {
 public:
-  GemmRules(Construction& state, const Side& a, const Side& b, const Side& c)
-      : state(state), a(a), b(b), c(c) {}
+  GemmRules(Construction& state, Side& a, Side& b, Side& c) : state(state), a(a), b(b), c(c) {}
 
   bool check(bool transposeA, bool transposeB) {
     auto left = matrixOf(state, a, "A", transposeA);
@@ -309,12 +312,25 @@ public:
     bool agree = checkSame("K", "A", a, left->columns, "B", b, right->rows);
     agree &= checkSame("M", "A", a, left->rows, "C", c, result->rows);
     agree &= checkSame("N", "B", b, right->columns, "C", c, result->columns);
-    return checkDtypes() && agree && isApart("A", a) && isApart("B", b);
+    if (!checkDtypes() || !agree || !isApart("A", a) || !isApart("B", b))
+      return false;
+    Index *ofA = &a.extents.back() - 1, *ofB = &b.extents.back() - 1, *ofC = &c.extents.back() - 1;
+    takeSmaller(ofA[transposeA ? 0 : 1], ofB[transposeB ? 1 : 0]);
+    takeSmaller(ofA[transposeA ? 1 : 0], ofC[0]);
+    takeSmaller(ofB[transposeB ? 0 : 1], ofC[1]);
+    return true;
   }
 
 private:
   Construction& state;
-  const Side &a, &b, &c;
+  Side &a, &b, &c;
+
+  /// Of extents of which one is known in the kernel only: as in copies, what both sides have counts.
+  void takeSmaller(Index& first, Index& second) {
+    if (!state.isSame(first, second))
+      first = second = state.indexOf(state.ir.createOrFold<mlir::arith::MinSIOp>(
+          state.location(), state.indexIr(first), state.indexIr(second)));
+  }
 
   /// Whether an operand isn't known to have elements in common with the result, under any name.
   bool isApart(const char* role, const Side& operand) {

@@ -337,6 +337,13 @@ TEST_F(Interpreter, ReportsSizesThatDoNotFit) {
               "tile.copy %x[0] [%c8] : !tile.buffer<64xf32, global> to %s[0] [%c9] : "
               "!tile.buffer<64xf32, shared>",
               "copy source has extents [8] but target has [9]");
+  expectError("%a = tile.alloc \"a\" : !tile.buffer<8x8xf32, shared>\n"
+              "%zero = arith.constant 0.0 : f32\n%c4 = arith.constant 4 : index\n"
+              "tile.fill %a : !tile.buffer<8x8xf32, shared> with %zero : f32\n"
+              "%c = tile.alloc \"c\" : !tile.buffer<8x8xf32, shared>\n"
+              "tile.gemm %a[0, 0] [%c4, 8] : !tile.buffer<8x8xf32, shared>, %a : "
+              "!tile.buffer<8x8xf32, shared> into %c : !tile.buffer<8x8xf32, shared>",
+              "gemm of 8x8 elements, but a has 4x8 and b has 8x8");
 }
 
 TEST_F(Interpreter, ReportsSymbolsThatNoShapeGives) {

@@ -162,6 +162,7 @@ private:
     llvm::SmallVector<int64_t> at(llvm::ArrayRef<int64_t> position) const;
   };
   mlir::FailureOr<Window> window(Agent& agent, const tile::BufferRegion& region);
+  void forgetBehind(const tile::BufferRegion& region, const Window& c);
 
   // access.cpp: values, buffers, checked elements
   Scalar scalar(Agent& agent, mlir::Value value);
@@ -211,6 +212,8 @@ private:
   bool agentsDiffer = false;
   int64_t steps = 0;
   bool hasWhile = false;
+  llvm::DenseMap<const Storage*, int64_t>
+      productRows; ///< by tile: those of T.mma that ran last, in groups of 16
   llvm::DenseSet<mlir::Operation*> mayEnd; ///< loops whose condition may change
   MemoryState memory;                      ///< followed if `hasWhile`
   int64_t threadCount = 1;

@@ -104,12 +104,24 @@ mlir::LogicalResult Machine::runCopy(Agent& agent, tile::CopyOp op) {
     return llvm::any_of(llvm::zip(op.getEndedDims().value_or(llvm::ArrayRef<int64_t>()), ends),
                         [&](auto cut) { return at[std::get<0>(cut)] >= std::get<1>(cut); });
   };
+  auto targetOf = [&](llvm::ArrayRef<int64_t> position) {
+    llvm::SmallVector<int64_t> at(position);
+    if (op.getTranspose() && at.size() >= 2)
+      std::swap(at[at.size() - 1], at[at.size() - 2]);
+    return target->at(spread(at, target->extents));
+  };
+  auto isDropped = [&](llvm::ArrayRef<int64_t> position) {
+    return target->buffer->type.isGlobal() &&
+           llvm::any_of(llvm::zip(targetOf(position), target->buffer->shape), [](auto dim) {
+             return std::get<0>(dim) < 0 || std::get<0>(dim) >= std::get<1>(dim);
+           });
+  };
   // All is read before anything is written: source and target may overlap.
   std::vector<Scalar> values;
   if (failed(forEachPosition(extents, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
         auto at = source->at(spread(position, source->extents));
         mlir::FailureOr<std::optional<Scalar>> value = std::optional<Scalar>();
-        if (!isCut(at))
+        if (!isCut(at) && !isDropped(position))
           value = read(op, *source->buffer, at);
         if (failed(value))
           return mlir::failure();
@@ -127,10 +139,7 @@ mlir::LogicalResult Machine::runCopy(Agent& agent, tile::CopyOp op) {
     return mlir::failure();
   auto next = values.begin();
   return forEachPosition(extents, [&](llvm::ArrayRef<int64_t> position) {
-    llvm::SmallVector<int64_t> at(position);
-    if (op.getTranspose() && at.size() >= 2)
-      std::swap(at[at.size() - 1], at[at.size() - 2]);
-    return write(op, *target->buffer, target->at(spread(at, target->extents)), *next++);
+    return write(op, *target->buffer, targetOf(position), *next++);
   });
 }
 
@@ -142,6 +151,36 @@ mlir::LogicalResult Machine::runFill(Agent& agent, tile::FillOp op) {
   return forEachPosition(target->extents, [&](llvm::ArrayRef<int64_t> position) {
     return write(op, *target->buffer, target->at(position), value);
   });
+}
+
+/// Of an instruction of the cube unit, of extents that the kernel knows as it runs: what lies behind c's rows and columns is
+/// undefined, and so is all of them if there were others before.
+void Machine::forgetBehind(const tile::BufferRegion& region, const Window& c) {
+  constexpr int64_t group = 16;
+  const size_t row = c.extents.size() - 2, column = row + 1;
+  const llvm::SmallVector<int64_t> known = region.staticExtents();
+  const auto groups = [](int64_t count) { return (count + group - 1) / group; };
+  const bool isOfMoreColumns = c.buffer->shape[column] > group;
+  bool isOther = false;
+  if (isOfMoreColumns && mlir::ShapedType::isDynamic(known[row])) {
+    const int64_t rows = groups(c.extents[row]);
+    const auto last = productRows.try_emplace(c.buffer->storage.get(), rows).first;
+    isOther = last->second != rows;
+    last->second = rows;
+  }
+  const auto endOf = [&](size_t dim, int64_t extent) {
+    return mlir::ShapedType::isDynamic(known[dim])
+               ? std::min(c.buffer->shape[dim] - c.offsets[dim], extent)
+               : c.extents[dim];
+  };
+  llvm::SmallVector<int64_t> position(c.extents.size(), 0);
+  const int64_t rows = endOf(row, c.buffer->shape[row]),
+                columns = endOf(column, groups(c.extents[column]) * group);
+  for (position[row] = 0; position[row] < rows; ++position[row])
+    for (position[column] = 0; position[column] < columns; ++position[column])
+      if (isOther || position[row] >= c.extents[row] || position[column] >= c.extents[column])
+        c.buffer->storage->forget(c.buffer->bitOffset(c.at(position)),
+                                  c.buffer->type.getElementBits());
 }
 
 /// Products and sums are made in double (or 64-bit integers) and rounded once: the result is a
@@ -175,6 +214,13 @@ mlir::LogicalResult Machine::runGemm(Agent& agent, tile::GemmOp op) {
   std::vector<Scalar> left, right;
   if (failed(load(*a, left)) || failed(load(*b, right)))
     return mlir::failure();
+  if (extent(*a, op.getTransposeA()) != m || extent(*b, !op.getTransposeB()) != n ||
+      extent(*b, op.getTransposeB()) != k)
+    return op.emitError("gemm of ")
+           << m << "x" << n << " elements, but a has " << extent(*a, false) << "x"
+           << extent(*a, true) << " and b has " << extent(*b, false) << "x" << extent(*b, true);
+  if (op->hasAttr("mma"))
+    forgetBehind(op.getCRegion(), *c);
   mlir::Type type = c->buffer->type.getElementType();
   auto real = llvm::dyn_cast<mlir::FloatType>(type);
   llvm::SmallVector<int64_t> box = {m, n};

@@ -33,6 +33,8 @@ struct Access {
     Rows rows;
   };
   std::shared_ptr<const Piece> piece = nullptr;
+  /// Whether less than that may be touched: as much as numbers say that the kernel has as it runs.
+  bool isAtMost = false;
   /// Only behind a barrier that the instruction itself has in its pipe.
   bool isBehindBarrier = false;
 
@@ -40,6 +42,9 @@ struct Access {
     return llvm::cast<tile::BufferType>(buffer.getType());
   }
 };
+
+/// On an npu.mmad: nothing else has a part of c's tile, so what it leaves of that is nobody's.
+inline constexpr llvm::StringLiteral kAloneAttr = "npu.alone";
 
 /// Sets `bytes` and `rows` of an access to `count` rows of `bytes`, `pitch` bytes apart.
 void setRowBytes(Access& access, int64_t count, int64_t bytes, int64_t pitch);

@@ -26,7 +26,7 @@ std::string extentOf(const Access& access) {
 }
 
 /// Parses one kernel and gives the accesses of its only instruction as text: "R 128", "W ?", with a `*` those
-/// behind a barrier that it has inside, with "2 * 64 by 96" those of two rows of 64 bytes, 96 bytes apart,
+/// behind a barrier that it has inside, with "at most" those that may be less, with "2 * 64 by 96" those of two rows of 64 bytes, 96 bytes apart,
 /// with "of 8192" such a piece of a tile, and the elements from one row and one column of the tile to the next.
 std::vector<std::string> accessesOf(const std::string& instruction) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -49,7 +49,8 @@ std::vector<std::string> accessesOf(const std::string& instruction) {
       op.getAccesses(accesses);
       for (const Access& access : accesses)
         texts.push_back((access.isBehindBarrier ? "*" : "") +
-                        std::string(access.isWrite ? "W " : "R ") + extentOf(access));
+                        std::string(access.isWrite ? "W " : "R ") +
+                        (access.isAtMost ? "at most " : "") + extentOf(access));
     });
   return texts;
 }
@@ -125,6 +126,26 @@ TEST(NpuAccess, Transfers) {
   EXPECT_EQ(accessesOf("npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to "
                        "%a[%c0] : !tile.buffer<64x64xf16, L0A> rows 64 size 32 x 16"),
             (Texts{"R 1 * 1024 by 2048 of 8192, rows of 16, columns of 64", "W 1024"}));
+}
+
+TEST(NpuAccess, TransfersOfSoManyAtMost) {
+  EXPECT_EQ(accessesOf("npu.fill_l1 %l1[%c0] : !tile.buffer<64x64xf16, L1> bytes 64 only(%n)"),
+            (Texts{"W at most 64"}));
+  EXPECT_EQ(accessesOf("npu.load_l1 %A[0, 0] [%n, 40] : !tile.buffer<64x64xf16, global> to "
+                       "%l1[%c0] : !tile.buffer<64x64xf16, L1> rows 64"),
+            (Texts{"R region", "W at most 6144"}));
+  EXPECT_EQ(accessesOf("npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to "
+                       "%a[%c0] : !tile.buffer<64x64xf16, L0A> rows 64 size 32 x 16 only(%n, %c0)"),
+            (Texts{"R 1 * 1024 by 2048 of 8192, rows of 16, columns of 64", "W 1024"}));
+  EXPECT_EQ(accessesOf("npu.move_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to "
+                       "%l1[%c0] : !tile.buffer<64x64xf16, L1> rows 32 size 20 x 48 only(%n, %n)"),
+            (Texts{"R at most 3 * 1280 by 4096", "W at most 3 * 640 by 1024"}));
+  EXPECT_EQ(accessesOf("npu.move_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 only(%n) to "
+                       "%l1[%c0] : !tile.buffer<64x64xf16, L1> rows 32 size 20 x 48"),
+            (Texts{"R at most 12288", "W 3 * 640 by 1024"}));
+  EXPECT_EQ(accessesOf("npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 only(%n) to "
+                       "%C[0, 0] [20, 40] : !tile.buffer<64x64xf32, global>"),
+            (Texts{"R at most 12288", "W region"}));
 }
 
 TEST(NpuAccess, Storage) {

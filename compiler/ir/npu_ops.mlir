@@ -18,8 +18,12 @@ func.func @cube(%A: !tile.buffer<256x256xf16, global>, %C: !tile.buffer<256x256x
     // CHECK: npu.load_l0 {{.*}} at(%{{.*}}, %{{.*}}) to {{.*}} rows 64 size 64 x 32 transpose
     npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to %b[%c0] : !tile.buffer<64x64xf16, L0B> rows 64 size 64 x 32 transpose
     npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to %a[%c0] : !tile.buffer<64x64xf16, L0A> rows 64 size 64 x 64
+    // CHECK: npu.load_l0 {{.*}} size 64 x 64 only(%[[ZERO:.*]], %[[ZERO]]) transpose
+    npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to %a[%c0] : !tile.buffer<64x64xf16, L0A> rows 64 size 64 x 64 only(%c0, %c0) transpose
     // CHECK: npu.mmad {{.*}} into {{.*}} size 64 x 64 x 64 init(%{{.*}})
     npu.mmad %a[%c0] : !tile.buffer<64x64xf16, L0A>, %b[%c0] : !tile.buffer<64x64xf16, L0B> into %c[%c0] : !tile.buffer<64x64xf32, L0C> size 64 x 64 x 64 init(%yes)
+    // CHECK: npu.mmad {{.*}} size 64 x 64 x 64 only(%{{.*}}, %{{.*}}, %{{.*}}) init
+    npu.mmad %a[%c0] : !tile.buffer<64x64xf16, L0A>, %b[%c0] : !tile.buffer<64x64xf16, L0B> into %c[%c0] : !tile.buffer<64x64xf32, L0C> size 64 x 64 x 64 only(%c0, %c0, %c0) init(%yes)
     // CHECK: npu.store_l0c {{.*}} rows 64 to {{.*}} relu
     npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %C[%cid, 0] [64, 64] : !tile.buffer<256x256xf32, global> relu
     // CHECK: npu.move_l0c %{{.*}} rows 64 to %{{.*}} rows 64 size 20 x 32 relu
@@ -238,5 +242,26 @@ func.func @f(%c: !tile.buffer<64x64xf32, L0C>, %l1: !tile.buffer<64x64xf16, L1>,
 func.func @f(%c: !tile.buffer<64x64xf32, L0C>, %x: !tile.buffer<64x64xf16, UB>, %i: index) {
   // expected-error@+1 {{target lies in UB, not in L1}}
   npu.move_l0c %c[%i] : !tile.buffer<64x64xf32, L0C> rows 64 to %x[%i] : !tile.buffer<64x64xf16, UB> rows 64 size 64 x 64
+  return
+}
+
+// -----
+func.func @f(%x: !tile.buffer<32x64xf32, L1>, %y: !tile.buffer<32x64xf32, L0A>, %i: index) {
+  // expected-error@+1 {{has 1 counts, but needs those of rows and of columns}}
+  npu.load_l0 %x[%i] : !tile.buffer<32x64xf32, L1> at (%i, %i) to %y[%i] : !tile.buffer<32x64xf32, L0A> rows 32 size 32 x 64 only(%i)
+  return
+}
+
+// -----
+func.func @f(%x: !tile.buffer<16x16xf16, L0A>, %y: !tile.buffer<16x16xf16, L0B>, %z: !tile.buffer<16x16xf32, L0C>, %i: index, %yes: i1) {
+  // expected-error@+1 {{has 2 counts, but needs those of m, n and k}}
+  npu.mmad %x[%i] : !tile.buffer<16x16xf16, L0A>, %y[%i] : !tile.buffer<16x16xf16, L0B> into %z[%i] : !tile.buffer<16x16xf32, L0C> size 16 x 16 x 16 only(%i, %i) init(%yes)
+  return
+}
+
+// -----
+func.func @f(%x: !tile.buffer<16x16xf32, L0C>, %y: !tile.buffer<16x16xf16, L1>, %i: index) {
+  // expected-error@+1 {{has 3 counts, but needs those of rows and of columns}}
+  npu.move_l0c %x[%i] : !tile.buffer<16x16xf32, L0C> rows 16 to %y[%i] : !tile.buffer<16x16xf16, L1> rows 16 size 16 x 16 only(%i, %i, %i)
   return
 }

@@ -156,6 +156,7 @@ void LoadL1Op::getAccesses(Accesses& accesses) {
     const int64_t groups = llvm::divideCeil(columns, blockElements(getTarget().getType()));
     const int64_t last = ShapedType::isDynamic(rows) ? int64_t(getRows()) : rows;
     setRowBytes(target, groups, last * kBlockBytes, int64_t(getRows()) * kBlockBytes);
+    target.isAtMost = ShapedType::isDynamic(rows);
   }
   accesses.push_back(target);
 }
@@ -177,6 +178,7 @@ std::optional<Agent> FillL1Op::getAgent() {
 }
 void FillL1Op::getAccesses(Accesses& accesses) {
   accesses.push_back({getTarget(), getTargetOffset(), int64_t(getBytes()), true});
+  accesses.back().isAtMost = bool(getCount());
 }
 
 Pipe LoadL0Op::getPipe() {
@@ -204,6 +206,7 @@ void LoadL0Op::getAccesses(Accesses& accesses) {
   }
   accesses.push_back(read);
   const int64_t bytes = height * width * elementBytes(getTarget().getType());
+  // Fractals lie otherwise where there are fewer: nothing is left of what was there before.
   accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
 }
 LogicalResult LoadL0Op::verify() {
@@ -216,6 +219,9 @@ LogicalResult LoadL0Op::verify() {
   // Of floats that are transposed on their way, L0B has fractals of 8 x 16.
   const bool isTurned = to == MemorySpace::L0B && !getTranspose() && c0 == 8;
   const int64_t unit = isTurned ? c0 : 16;
+  if (!getCounts().empty() && getCounts().size() != 2)
+    return emitOpError() << "has " << getCounts().size()
+                         << " counts, but needs those of rows and of columns";
   if (getRows() % 16 != 0 || int64_t(getHeight()) % unit != 0 || int64_t(getWidth()) % c0 != 0)
     return emitOpError() << "takes whole fractals of " << unit << "x" << c0 << ", not "
                          << getHeight() << "x" << getWidth();
@@ -238,8 +244,12 @@ void MmadOp::getAccesses(Accesses& accesses) {
   if (!matchPattern(getInit(), m_One()))
     accesses.push_back({getC(), getCOffset(), m * n * 4, false});
   accesses.push_back({getC(), getCOffset(), m * n * 4, true});
+  accesses.back().isAtMost = !getCounts().empty() && !(*this)->hasAttr(kAloneAttr);
 }
 LogicalResult MmadOp::verify() {
+  if (!getCounts().empty() && getCounts().size() != 3)
+    return emitOpError() << "has " << getCounts().size()
+                         << " counts, but needs those of m, n and k";
   return success(succeeded(verifySpace(*this, "a", getA(), MemorySpace::L0A)) &&
                  succeeded(verifySpace(*this, "b", getB(), MemorySpace::L0B)) &&
                  succeeded(verifySpace(*this, "c", getC(), MemorySpace::L0C)));
@@ -262,10 +272,11 @@ void StoreL0cOp::getAccesses(Accesses& accesses) {
   if (!ShapedType::isDynamic(columns)) {
     // Groups of 16 columns, each with all rows of the tile.
     constexpr int64_t side = 16, rowBytes = side * 4;
-    const int64_t height = ShapedType::isDynamic(rows) ? int64_t(getRows()) : rows;
+    const int64_t height = ShapedType::isDynamic(rows) || getPitch() ? int64_t(getRows()) : rows;
     setRowBytes(source, int64_t(llvm::divideCeil(columns, side)), height * rowBytes,
                 int64_t(getRows()) * rowBytes);
   }
+  source.isAtMost = bool(getPitch());
   accesses.push_back(source);
   accesses.push_back(globalAccess(region, true));
 }
@@ -288,11 +299,14 @@ void MoveL0cOp::getAccesses(Accesses& accesses) {
   constexpr int64_t side = 16, sourceRowBytes = side * 4, targetRowBytes = side * 2;
   const int64_t groups = int64_t(getWidth()) / side, height = int64_t(getHeight());
   accesses.push_back({getSource(), getSourceOffset()});
-  setRowBytes(accesses.back(), groups, height * sourceRowBytes,
-              int64_t(getSourceRows()) * sourceRowBytes);
+  const int64_t ofSource = int64_t(getSourceRows());
+  setRowBytes(accesses.back(), groups, (getPitch() ? ofSource : height) * sourceRowBytes,
+              ofSource * sourceRowBytes);
+  accesses.back().isAtMost = bool(getPitch()) || !getCounts().empty();
   accesses.push_back({getTarget(), getTargetOffset(), 0, true});
   setRowBytes(accesses.back(), groups, height * targetRowBytes,
               int64_t(getTargetRows()) * targetRowBytes);
+  accesses.back().isAtMost = !getCounts().empty();
 }
 LogicalResult MoveL0cOp::verify() {
   if (failed(verifySpace(*this, "source", getSource(), MemorySpace::L0C)) ||
@@ -306,6 +320,9 @@ LogicalResult MoveL0cOp::verify() {
                          << (getScale() ? "" : " without a scale");
   if (getWidth() % 16 != 0)
     return emitOpError() << "moves groups of 16 columns, not " << getWidth();
+  if (!getCounts().empty() && getCounts().size() != 2)
+    return emitOpError() << "has " << getCounts().size()
+                         << " counts, but needs those of rows and of columns";
   return success();
 }
 

@@ -44,20 +44,22 @@ def Npu_LoadL1Op : Npu_Op<"load_l1", [AttrSizedOperandSegments]> {
 
 def Npu_FillL1Op : Npu_Op<"fill_l1"> {
   let summary = "`bytes` bytes of L1 become 0: InitConstValue";
-  let arguments = !con(Npu_Target.operands, (ins I64Attr:$bytes));
-  let assemblyFormat = !strconcat(Npu_Target.format, " `bytes` $bytes attr-dict");
+  let description = [{ `count`: how many as the kernel runs, where it may be less. }];
+  let arguments = !con(Npu_Target.operands, (ins Optional<Index>:$count, I64Attr:$bytes));
+  let assemblyFormat = !strconcat(Npu_Target.format, " `bytes` $bytes (`only` `(` $count^ `)`)? attr-dict");
 }
 
 def Npu_LoadL0Op : Npu_Op<"load_l0"> {
   let summary = "a rectangle of an NZ tile in L1 to L0A (ZZ) or L0B (ZN), in whole fractals: LoadData";
   let description = [{
     The rectangle begins at (row, column) of the tile, whose height is `rows`; `height` and `width` are those of the rectangle in L1.
-    L0A gets it as [m, k] and L0B as [k, n]; `transpose` swaps the two first.
+    L0A gets it as [m, k] and L0B as [k, n]; `transpose` swaps the two first. `counts`: its rows and columns as the kernel runs, where they
+    may be less than `height` and `width`; L0 has as many fractals as hold these.
   }];
   let arguments = !con(Npu_Source.operands, (ins Index:$row, Index:$column), Npu_Target.operands,
-      (ins I64Attr:$rows, I64Attr:$height, I64Attr:$width, UnitAttr:$transpose));
+      (ins Variadic<Index>:$counts, I64Attr:$rows, I64Attr:$height, I64Attr:$width, UnitAttr:$transpose));
   let assemblyFormat = !strconcat(Npu_Source.format, " `at` `(` $row `,` $column `)` `to` ", Npu_Target.format,
-      " `rows` $rows `size` $height `x` $width (`transpose` $transpose^)? attr-dict");
+      " `rows` $rows `size` $height `x` $width (`only` `(` $counts^ `)`)? (`transpose` $transpose^)? attr-dict");
   let hasVerifier = 1;
 }
 
@@ -70,34 +72,40 @@ def Npu_MmadOp : Npu_Op<"mmad"> {
   let description = [{
     a is [m, k] in L0A, b is [k, n] in L0B, c [m, n] in L0C as columns of 16x16 fractals. m, n and k may be any positive numbers; memory
     is touched in whole fractals. `pairs`: an even number of fractals lies in each row of a, as a transposed load of float32 leaves them.
+    `counts`: m, n and k as the kernel runs, where they may be less.
   }];
-  let arguments = !con(Npu_A.operands, Npu_B.operands, Npu_C.operands, (ins I1:$init, I64Attr:$m, I64Attr:$n, I64Attr:$k, UnitAttr:$pairs));
+  let arguments = !con(Npu_A.operands, Npu_B.operands, Npu_C.operands, (ins I1:$init, Variadic<Index>:$counts, I64Attr:$m, I64Attr:$n,
+      I64Attr:$k, UnitAttr:$pairs));
   let assemblyFormat = !strconcat(Npu_A.format, " `,` ", Npu_B.format, " `into` ",
-      Npu_C.format, " `size` $m `x` $n `x` $k `init` `(` $init `)` (`pairs` $pairs^)? attr-dict");
+      Npu_C.format, " `size` $m `x` $n `x` $k (`only` `(` $counts^ `)`)? `init` `(` $init `)` (`pairs` $pairs^)? attr-dict");
   let hasVerifier = 1;
 }
 
 def Npu_StoreL0cOp : Npu_Op<"store_l0c", [AttrSizedOperandSegments]> {
   let summary = "L0C to global memory, converting: Fixpipe; all of the target lies within the tensor";
-  let description = [{ `rows` is the height of the tile in L0C, a multiple of 16; `scale` converts int32 to float16. }];
-  let arguments = !con(Npu_Source.operands, Npu_GlobalTarget.operands, (ins Optional<F32>:$scale), Npu_GlobalTarget.attributes,
-      (ins I64Attr:$rows, UnitAttr:$relu, UnitAttr:$atomic_add));
-  let assemblyFormat = !strconcat(Npu_Source.format, " `rows` $rows `to` ", Npu_GlobalTarget.format,
+  let description = [{
+    `rows` is the height of the tile in L0C, a multiple of 16, and `pitch` that as the kernel runs, where it may be less; `scale` converts
+    int32 to float16.
+  }];
+  let arguments = !con(Npu_Source.operands, Npu_GlobalTarget.operands, (ins Optional<F32>:$scale, Optional<Index>:$pitch),
+      Npu_GlobalTarget.attributes, (ins I64Attr:$rows, UnitAttr:$relu, UnitAttr:$atomic_add));
+  let assemblyFormat = !strconcat(Npu_Source.format, " `rows` $rows (`only` `(` $pitch^ `)`)? `to` ", Npu_GlobalTarget.format,
       " (`scale` `(` $scale^ `)`)? (`relu` $relu^)? (`atomic_add` $atomic_add^)? attr-dict");
   let extraClassDeclaration = regionDeclaration;
   let hasVerifier = 1;
 }
 
-def Npu_MoveL0cOp : Npu_Op<"move_l0c"> {
+def Npu_MoveL0cOp : Npu_Op<"move_l0c", [AttrSizedOperandSegments]> {
   let summary = "L0C to L1, converting: Fixpipe, whose result stays in columns of fractals (NZ)";
   let description = [{
     `height` rows and `width` columns, a multiple of 16, of tiles that are `source_rows` and `target_rows` high. To 16 bits only: float32 to float16
-    or bfloat16, and int32 to float16 by `scale`.
+    or bfloat16, and int32 to float16 by `scale`. As the kernel runs, where they may be less: its rows and columns are `counts`, and the height
+    of the source is `pitch`.
   }];
-  let arguments = !con(Npu_Source.operands, Npu_Target.operands, (ins Optional<F32>:$scale, I64Attr:$source_rows, I64Attr:$target_rows,
-      I64Attr:$height, I64Attr:$width, UnitAttr:$relu));
-  let assemblyFormat = !strconcat(Npu_Source.format, " `rows` $source_rows `to` ", Npu_Target.format,
-      " `rows` $target_rows `size` $height `x` $width (`scale` `(` $scale^ `)`)? (`relu` $relu^)? attr-dict");
+  let arguments = !con(Npu_Source.operands, Npu_Target.operands, (ins Optional<F32>:$scale, Optional<Index>:$pitch, Variadic<Index>:$counts, I64Attr:$source_rows,
+      I64Attr:$target_rows, I64Attr:$height, I64Attr:$width, UnitAttr:$relu));
+  let assemblyFormat = !strconcat(Npu_Source.format, " `rows` $source_rows (`only` `(` $pitch^ `)`)? `to` ", Npu_Target.format,
+      " `rows` $target_rows `size` $height `x` $width (`only` `(` $counts^ `)`)? (`scale` `(` $scale^ `)`)? (`relu` $relu^)? attr-dict");
   let hasVerifier = 1;
 }
 

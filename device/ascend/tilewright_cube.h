@@ -11,6 +11,10 @@ namespace tilewright {
 
 constexpr uint32_t fractalRows = 16, fractalBytes = 512, rowBytes = 32;
 
+__aicore__ inline uint32_t unitsIn(uint32_t count, uint32_t unit) {
+  return (count + unit - 1) / unit;
+}
+
 /// Elements from one row of a tensor to the next that an instruction to L1 can count.
 constexpr uint64_t mostGmPitch = 65535;
 
@@ -67,15 +71,15 @@ __aicore__ inline void loadTransposedFloats(const AscendC::LocalTensor<T>& l0,
   AscendC::LoadData(l0, l1[column * l1Rows], window TW_HERE);
 }
 
-/// The rectangle [height, width] at (row, column) of a tile, as it is.
+/// The rectangle [height, width] at (row, column) of a tile, as it is. As all of these loads, in the fractals that hold it.
 template <class T>
 __aicore__ inline void copyL1ToL0A(const AscendC::LocalTensor<T>& l0a,
                                    const AscendC::LocalTensor<T>& l1, uint32_t row, uint32_t column,
                                    uint32_t l1Rows, uint32_t height, uint32_t width TW_PLACE) {
   constexpr uint32_t c0 = rowBytes / sizeof(T), fractal = fractalBytes / sizeof(T);
-  const uint32_t stride = l1Rows / fractalRows, kCount = width / c0;
+  const uint32_t stride = l1Rows / fractalRows, kCount = unitsIn(width, c0);
   const uint32_t first = column / c0 * stride + row / fractalRows;
-  for (uint32_t m = 0; m < height / fractalRows; ++m)
+  for (uint32_t m = 0; m < unitsIn(height, fractalRows); ++m)
     loadFractals(l0a[m * kCount * fractal], l1, first + m, kCount, stride, false TW_HERE);
 }
 
@@ -88,16 +92,17 @@ __aicore__ inline void copyL1ToL0ATransposed(const AscendC::LocalTensor<T>& l0a,
   constexpr uint32_t c0 = rowBytes / sizeof(T), fractal = fractalBytes / sizeof(T);
   const uint32_t stride = l1Rows / fractalRows;
   if constexpr (sizeof(T) == 2) {
-    const uint32_t kCount = height / fractalRows;
+    const uint32_t kCount = unitsIn(height, fractalRows);
     const uint32_t first = column / c0 * stride + row / fractalRows;
-    for (uint32_t m = 0; m < width / c0; ++m)
+    for (uint32_t m = 0; m < unitsIn(width, c0); ++m)
       loadFractals(l0a[m * kCount * fractal], l1, first + m * stride, kCount, 1, true TW_HERE);
   } else if constexpr (sizeof(T) == 4) {
-    loadTransposedFloats(l0a, l1, row, column, l1Rows, height, width, true TW_HERE);
+    loadTransposedFloats(l0a, l1, row, column, l1Rows, unitsIn(height, fractalRows) * fractalRows,
+                         unitsIn(width, c0) * c0, true TW_HERE);
   } else {
     // Squares of 32 x 32 bytes: two fractals below each other become two of the next rows of m.
-    const uint32_t kCount = height / c0;
-    for (uint32_t m = 0; m < width / c0; ++m)
+    const uint32_t kCount = unitsIn(height, c0);
+    for (uint32_t m = 0; m < unitsIn(width, c0); ++m)
       AscendC::LoadDataWithTranspose(
           l0a[2 * m * kCount * fractal], l1,
           AscendC::LoadData2dTransposeParams(
@@ -112,10 +117,11 @@ __aicore__ inline void copyL1ToL0B(const AscendC::LocalTensor<T>& l0b,
                                    const AscendC::LocalTensor<T>& l1, uint32_t row, uint32_t column,
                                    uint32_t l1Rows, uint32_t height, uint32_t width TW_PLACE) {
   constexpr uint32_t c0 = rowBytes / sizeof(T), fractal = fractalBytes / sizeof(T);
-  const uint32_t stride = l1Rows / fractalRows, nCount = width / fractalRows;
+  const uint32_t stride = l1Rows / fractalRows, nCount = unitsIn(width, c0) * c0 / fractalRows;
   if constexpr (sizeof(T) == 4)
-    return loadTransposedFloats(l0b, l1, row, column, l1Rows, height, width, false TW_HERE);
-  for (uint32_t k = 0; k < height / c0; ++k) {
+    return loadTransposedFloats(l0b, l1, row, column, l1Rows, unitsIn(height, c0) * c0,
+                                unitsIn(width, c0) * c0, false TW_HERE);
+  for (uint32_t k = 0; k < unitsIn(height, c0); ++k) {
     if constexpr (sizeof(T) == 2)
       loadFractals(l0b[k * nCount * fractal], l1, column / c0 * stride + row / fractalRows + k,
                    nCount, stride, true TW_HERE);
@@ -124,7 +130,8 @@ __aicore__ inline void copyL1ToL0B(const AscendC::LocalTensor<T>& l0b,
           l0b[k * nCount * fractal], l1,
           AscendC::LoadData2dTransposeParams(
               static_cast<uint16_t>(column / c0 * (stride / 2) + row / c0 + k),
-              static_cast<uint8_t>(width / c0), static_cast<uint16_t>(stride / 2), 1, 0) TW_HERE);
+              static_cast<uint8_t>(unitsIn(width, c0)), static_cast<uint16_t>(stride / 2), 1, 0)
+              TW_HERE);
   }
 }
 
@@ -135,9 +142,9 @@ __aicore__ inline void copyL1ToL0BTransposed(const AscendC::LocalTensor<T>& l0b,
                                              uint32_t column, uint32_t l1Rows, uint32_t height,
                                              uint32_t width TW_PLACE) {
   constexpr uint32_t c0 = rowBytes / sizeof(T), fractal = fractalBytes / sizeof(T);
-  const uint32_t stride = l1Rows / fractalRows, nCount = height / fractalRows;
+  const uint32_t stride = l1Rows / fractalRows, nCount = unitsIn(height, fractalRows);
   const uint32_t first = column / c0 * stride + row / fractalRows;
-  for (uint32_t k = 0; k < width / c0; ++k)
+  for (uint32_t k = 0; k < unitsIn(width, c0); ++k)
     loadFractals(l0b[k * nCount * fractal], l1, first + k * stride, nCount, 1, false TW_HERE);
 }
 
@@ -198,8 +205,9 @@ __aicore__ inline void copyL0cToL1(const AscendC::LocalTensor<To>& l1,
                                    const AscendC::LocalTensor<From>& l0c, uint32_t rows,
                                    uint32_t columns, uint32_t l0cRows, uint32_t l1Rows,
                                    float scale = 1.0f TW_PLACE) {
-  AscendC::FixpipeParamsV220 shape(static_cast<uint16_t>(columns), static_cast<uint16_t>(rows),
-                                   static_cast<uint16_t>(l0cRows), l1Rows, relu);
+  AscendC::FixpipeParamsV220 shape(
+      static_cast<uint16_t>(unitsIn(columns, fractalRows) * fractalRows),
+      static_cast<uint16_t>(rows), static_cast<uint16_t>(l0cRows), l1Rows, relu);
   shape.quantPre = Conversion<To, From>::mode;
   shape.deqScalar = bitsOfScale(scale);
   AscendC::Fixpipe<To, From, AscendC::CFG_NZ>(l1, l0c, shape TW_HERE);

@@ -113,7 +113,7 @@ SmallVector<npu::Access> writesTo(Operation* op, tile::AllocOp alloc) {
 
 bool overwrites(Operation* op, tile::AllocOp alloc) {
   return llvm::any_of(writesTo(op, alloc), [&](const npu::Access& access) {
-    return access.offset && getConstantIntValue(access.offset) == 0 &&
+    return !access.isAtMost && access.offset && getConstantIntValue(access.offset) == 0 &&
            !ShapedType::isDynamic(access.bytes) &&
            access.bytes >= npu::storageBytes(alloc.getType());
   });

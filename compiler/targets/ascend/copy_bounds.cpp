@@ -81,7 +81,10 @@ void boundBytes(npu::Access& access, Operation* op) {
       })
       .Case([&](npu::StoreUbOp store) { boundRows(store); })
       .Case([&](npu::LoadL1Op load) { boundColumns(load, npu::blockElements(type), element); })
-      .Case([&](npu::StoreL0cOp store) { boundColumns(store, 16, 4); });
+      .Case([&](npu::StoreL0cOp store) {
+        if (!store.getPitch())
+          boundColumns(store, 16, 4);
+      });
 }
 
 } // namespace tilewright::ascend

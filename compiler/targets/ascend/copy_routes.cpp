@@ -5,6 +5,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/index_ranges.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/passes/analysis/same_number.h"
 #include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/buffer_lives.h"
 
@@ -83,7 +84,35 @@ IndexRanges CopyExpander::rangesIfMoving(bool withinTile) {
   return ranges;
 }
 
+/// Whether an extent is at most what the tensor has behind where its part begins: `min(32, rows - first)`.
+static bool isBoundedByTensor(const BufferRegion& region, size_t dim) {
+  const int64_t size = region.type().getShape()[dim];
+  const auto isWhatIsLeft = [&](Value number) {
+    auto left = number.getDefiningOp<arith::SubIOp>();
+    if (!left || !isSameNumber(left.getRhs(), dyn_cast<Value>(region.offsets[dim])))
+      return false;
+    if (!ShapedType::isDynamic(size)) {
+      const std::optional<int64_t> all = getConstantIntValue(left.getLhs());
+      return all && *all <= size;
+    }
+    const Value all = IndexRanges::symbolOf(left.getLhs());
+    return llvm::any_of(region.buffer.getUsers(), [&](Operation* user) {
+      auto extent = dyn_cast<tile::DimOp>(user);
+      return extent && extent.getDim() == dim && IndexRanges::symbolOf(extent.getExtent()) == all;
+    });
+  };
+  SmallVector<Value> bounds;
+  if (auto extent = dyn_cast<Value>(region.extents[dim]))
+    bounds.push_back(extent);
+  for (size_t next = 0; next < bounds.size(); ++next)
+    if (auto smaller = bounds[next].getDefiningOp<arith::MinSIOp>())
+      bounds.append({smaller.getLhs(), smaller.getRhs()});
+  return isa<Value>(region.offsets[dim]) && llvm::any_of(bounds, isWhatIsLeft);
+}
+
 bool CopyExpander::mayBeCut(const BufferRegion& region, size_t dim) {
+  if (isBoundedByTensor(region, dim))
+    return rangeIn(rangesIfMoving(/*withinTile=*/true), region.offsets[dim]).low < 0;
   if (region.type().isDynamicDim(int64_t(dim)))
     return true;
   const IndexRanges ranges = rangesIfMoving(/*withinTile=*/true);
@@ -121,9 +150,12 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
       continue;
     }
     const std::optional<int64_t> most = getConstantIntValue(left);
-    const bool mayBeMore = !most || rangeAt(copy, region.extents[dim]).high > *most;
-    clamped.region.extents[dim] =
-        make.notNegative(mayBeMore ? make.min(region.extents[dim], left) : region.extents[dim]);
+    const IndexRange extent = rangeAt(copy, region.extents[dim]);
+    const bool mayBeMore =
+        (!most || extent.high > *most) && (end || !isBoundedByTensor(region, dim));
+    const OpFoldResult smaller =
+        mayBeMore ? make.min(region.extents[dim], left) : region.extents[dim];
+    clamped.region.extents[dim] = mayBeMore || extent.low < 0 ? make.notNegative(smaller) : smaller;
     if (mayBeBefore)
       cutBefore(clamped, dim);
   }

@@ -7,6 +7,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/ascend/event_numbers.h"
+#include "compiler/targets/ascend/run_time_extents.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 #include "compiler/targets/ascend/ub_rows.h"
 
@@ -97,6 +98,11 @@ private:
   void joinRows(tile::BufferRegion& global, tile::BufferRegion& ub, bool isLoad);
   llvm::LogicalResult requireRows(const tile::BufferRegion& global, const tile::BufferRegion& ub);
   void fillL1(const tile::BufferRegion& region, mlir::Value offset);
+  void fillColumns(const tile::BufferRegion& region, mlir::Value offset);
+  llvm::LogicalResult requireSquares(const RunTimeExtent& rows, const RunTimeExtent& columns);
+  static std::pair<uint64_t, mlir::Value> rowsAndPitch(const tile::BufferRegion& tile,
+                                                       mlir::OpFoldResult height);
+  llvm::SmallVector<mlir::Value> countsOf(const RunTimeExtent& rows, const RunTimeExtent& columns);
   llvm::LogicalResult transposeInUb();
   llvm::LogicalResult columnInUb(const UbRows& from, const UbRows& to);
   llvm::LogicalResult copyElements();
@@ -105,7 +111,7 @@ private:
   llvm::LogicalResult copyRows(const UbRows& from, const UbRows& to);
   /// Of a part of a tile in L1 or L0C, whose columns are checked.
   mlir::FailureOr<mlir::Value> l1Offset(const tile::BufferRegion& region, llvm::StringRef role);
-  mlir::Value fractalOffset(const tile::BufferRegion& region);
+  mlir::Value fractalOffset(const tile::BufferRegion& region, mlir::OpFoldResult height);
   mlir::Value padValue();
   void order(Pipe from, Pipe to);
 

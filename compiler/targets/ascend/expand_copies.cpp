@@ -176,13 +176,11 @@ bool isColumnOfTensor(tile::CopyOp copy) {
 FailureOr<SmallVector<tile::CopyOp>> splitThroughMemory(tile::CopyOp copy,
                                                         const RouteContext& context) {
   const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
-  const SmallVector<int64_t> shape = source.staticExtents();
-  if (llvm::is_contained(shape, ShapedType::kDynamic))
-    return copy.emitError("unsupported on ascend: a copy from L0C to L1 whose extents are known "
-                          "at run time only");
-  const tile::BufferRegion space = makeWorkspace(copy->getParentOfType<tile::LaunchOp>(), shape,
-                                                 target.type().getElementType(), "product");
+  tile::BufferRegion space =
+      makeWorkspace(copy->getParentOfType<tile::LaunchOp>(), mostExtents(source),
+                    target.type().getElementType(), "product");
   ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  llvm::copy(source.extents, space.extents.end() - source.extents.size());
   orderPipes(builder, context, Pipe::MTE2, Pipe::FIX);
   auto there = tile::CopyOp::create(builder, source, space);
   there.setRelu(copy.getRelu());

@@ -21,6 +21,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/event_numbers.h"
 #include "compiler/targets/ascend/gemm_rooms.h"
+#include "compiler/targets/ascend/multiply_in_place.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
@@ -54,37 +55,6 @@ struct Stretch {
   int64_t first, count;
 };
 
-/// Copies that may be the last to write a buffer before `reader` runs.
-SmallVector<tile::CopyOp> lastCopiesTo(Value storage, Operation* reader) {
-  SmallVector<tile::CopyOp> found;
-  const auto isWrite = [&](Operation* op) {
-    auto copy = dyn_cast<tile::CopyOp>(op);
-    return copy && npu::storageOf(copy.getTarget()) == storage;
-  };
-  // From `op` backwards; whether one was found that runs for sure.
-  const auto collect = [&](Operation* op) {
-    for (; op; op = op->getPrevNode()) {
-      if (isWrite(op)) {
-        found.push_back(cast<tile::CopyOp>(op));
-        return true;
-      }
-      op->walk([&](tile::CopyOp copy) {
-        if (isWrite(copy))
-          found.push_back(copy);
-      });
-    }
-    return false;
-  };
-  for (Operation* op = reader; op && !isa<tile::LaunchOp>(op); op = op->getParentOp()) {
-    if (collect(op->getPrevNode()))
-      break;
-    // What an iteration begins with, the one before has left.
-    if (isa<tile::ForOp, tile::WhileOp>(op->getParentOp()))
-      collect(&op->getBlock()->back());
-  }
-  return found;
-}
-
 class GemmExpander {
 public:
   GemmExpander(tile::GemmOp gemm, bool waits, EventNumbers& events, const GemmRooms& rooms)
@@ -102,8 +72,9 @@ public:
   LogicalResult run() {
     if (failed(measure()) || failed(checkTypes()) || failed(checkResult()))
       return failure();
-    if (isInPlace())
-      return multiplyInPlace();
+    if (isInPlace() && c.type().getSpace() == MemorySpace::L0C && !gemm.getTransposeA() &&
+        !gemm.getTransposeB())
+      return multiplyInPlace(gemm);
     if (failed(checkPlaces()))
       return failure();
     l0a = scratch(MemorySpace::L0A, "l0a");
@@ -123,12 +94,13 @@ private:
   }
 
   LogicalResult measure() {
-    if (!measureSides())
+    const bool isKnown = measureSides();
+    if (isInPlace())
+      return success();
+    if (!isKnown)
       return gemm.emitError()
              << "unsupported on ascend: a gemm of tiles whose extents are known at "
                 "run time only";
-    if (isInPlace())
-      return success();
     measureStep();
     if (shape.step == 0)
       return gemm.emitError() << "unsupported on ascend: a gemm of " << shape.m << "x" << shape.n
@@ -195,9 +167,12 @@ private:
     const size_t rank = c.offsets.size();
     for (const auto& [dim, count, what] :
          {std::tuple(rank - 2, shape.m, "row"), std::tuple(rank - 1, shape.n, "column")}) {
+      if (ShapedType::isDynamic(count))
+        continue;
       const int64_t size = c.type().getShape()[dim];
       const int64_t end = getConstantIntValue(c.offsets[dim]).value_or(0) + count;
-      if (count % kFractalSide != 0 && count != size && end != size)
+      if (count % kFractalSide != 0 && count != size && end != size &&
+          !(isInPlace() && isAloneInResult(gemm)))
         return gemm.emitError() << "unsupported on ascend: c of a gemm is " << count << " " << what
                                 << "s of a tile of " << size << " in L0C, whose " << what
                                 << "s come in groups of 16";
@@ -321,62 +296,16 @@ private:
     const Stretch &rows = kIsColumn ? ofResult : ofK, &columns = kIsColumn ? ofK : ofResult;
     const MemorySpace to = cast<BufferType>(l0.getType()).getSpace();
     const int64_t height = roundUp(rows.count, loadedRows(region.type(), to, !kIsColumn));
-    npu::LoadL0Op::create(
-        builder, region.buffer, make.value(tileOffset(make, region.type(), region.offsets)),
-        make.value(make.add(row, make.index(rows.first))),
-        make.value(make.add(column, make.index(columns.first))), l0, make.constant(at),
-        npu::fractalRows(region.type()), height, roundUp(columns.count, shape.c0), isTransposed);
+    npu::LoadL0Op::create(builder, region.buffer,
+                          make.value(tileOffset(make, region.type(), region.offsets)),
+                          make.value(make.add(row, make.index(rows.first))),
+                          make.value(make.add(column, make.index(columns.first))), l0,
+                          make.constant(at), ValueRange(), npu::fractalRows(region.type()), height,
+                          roundUp(columns.count, shape.c0), isTransposed);
   }
   /// Rows of k are transposed in squares.
   int64_t rowUnit() const {
     return std::max(shape.c0, kFractalSide);
-  }
-
-  /// Both operands are in L0 already, all of k (T.mma): one instruction, and all waits are the kernel's.
-  LogicalResult multiplyInPlace() {
-    if (c.type().getSpace() != MemorySpace::L0C || gemm.getTransposeA() || gemm.getTransposeB())
-      return checkPlaces();
-    SmallVector<Value> offsets;
-    for (const auto& [region, role] : {std::pair(&a, "a"), std::pair(&b, "b")}) {
-      auto [row, column] = placeInTile(make, region->offsets);
-      if (!isConstantIntValue(row, 0) || !isConstantIntValue(column, 0))
-        return gemm.emitError() << "unsupported on ascend: " << role << " of a gemm is a part of "
-                                << "a tile in " << stringifyMemorySpace(region->type().getSpace());
-      offsets.push_back(make.value(tileOffset(make, region->type(), region->offsets)));
-    }
-    if (failed(requireAsFilled(a, "a")) || failed(requireAsFilled(b, "b")))
-      return failure();
-    if (!fillsColumns())
-      return gemm.emitError() << "unsupported on ascend: T.mma into " << shape.m
-                              << " rows of a tile of " << npu::fractalRows(c.type())
-                              << " in L0C, whose columns its product would not meet; give the rows "
-                              << "a tile of their own, take columns, or use T.gemm_v0";
-    npu::MmadOp::create(builder, a.buffer, offsets[0], b.buffer, offsets[1], c.buffer,
-                        make.value(offsetOfResult(0)), initOf(0), roundUp(shape.m, kFractalSide),
-                        roundUp(shape.n, kFractalSide), shape.k);
-    gemm.erase();
-    return success();
-  }
-
-  /// The fractals of L0 lie row by row, each as wide as what a copy has filled: each copy that this may be.
-  LogicalResult requireAsFilled(const BufferRegion& region, StringRef role) {
-    const bool isA = region.type().getSpace() == MemorySpace::L0A;
-    const int64_t columns = isA ? shape.k : shape.n, unit = isA ? shape.c0 : kFractalSide;
-    if (isA ? shape.m <= kFractalSide : shape.k <= shape.c0)
-      return success(); // one row
-    for (tile::CopyOp copy : lastCopiesTo(npu::storageOf(region.buffer), gemm)) {
-      const int64_t width = copy.getTargetRegion().staticExtents().back();
-      if (ShapedType::isDynamic(width) || roundUp(width, unit) == roundUp(columns, unit))
-        continue;
-      InFlightDiagnostic error = gemm.emitError()
-                                 << "unsupported on ascend: " << role << " of a gemm is " << columns
-                                 << " columns of a tile in " << (isA ? "L0A" : "L0B")
-                                 << " that a copy fills with " << width
-                                 << ", so that its rows do not meet; copy these columns only";
-      error.attachNote(copy.getLoc()) << "the copy is here";
-      return error;
-    }
-    return success();
   }
 
   Value initOf(int64_t step) {
@@ -406,7 +335,7 @@ private:
     const Value init = initOf(step);
     for (Stretch part : parts)
       npu::MmadOp::create(builder, l0a, make.constant(startOfA), l0b, make.constant(startOf(part)),
-                          c.buffer, make.value(offsetOfResult(part.first)), init,
+                          c.buffer, make.value(offsetOfResult(part.first)), init, ValueRange(),
                           roundUp(shape.m, kFractalSide), roundUp(part.count, kFractalSide),
                           width.count, isInPairs(width.count));
     if (waits && turns() > 0)

@@ -179,7 +179,7 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
                          Value value) {
   const BufferType type = region.type();
   if (type.getSpace() == MemorySpace::L1 && region.isWhole() && isZero(value)) {
-    npu::FillL1Op::create(builder, region.buffer, IndexMaker(builder).constant(0),
+    npu::FillL1Op::create(builder, region.buffer, IndexMaker(builder).constant(0), Value(),
                           uint64_t(npu::storageBytes(type)));
     return success();
   }

@@ -88,6 +88,63 @@ func.func @results(%S: !tile.buffer<64x64xf32, global>, %O: !tile.buffer<64x512x
 }
 
 // -----
+// So does one of extents that are known at run time only, where nothing else has a part of its tile; a load to L0 leaves nothing of
+// what was there, either.
+// CHECK-LABEL: func.func @results_of_some_rows
+// CHECK: tile.alloc "first" at 0 : !tile.buffer<64x512xf16, L0B>
+// CHECK: tile.alloc "second" at 0 : !tile.buffer<64x512xf16, L0B>
+// CHECK: tile.alloc "scores" at 0 : !tile.buffer<64x64xf32, L0C>
+// CHECK: tile.alloc "sums" at 0 : !tile.buffer<64x512xf32, L0C>
+func.func @results_of_some_rows(%S: !tile.buffer<64x64xf32, global>, %O: !tile.buffer<64x512xf32, global>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %yes = arith.constant true
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64x512xf16, L1>
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L0A>
+    %first = tile.alloc "first" : !tile.buffer<64x512xf16, L0B>
+    %second = tile.alloc "second" : !tile.buffer<64x512xf16, L0B>
+    %scores = tile.alloc "scores" : !tile.buffer<64x64xf32, L0C>
+    %sums = tile.alloc "sums" : !tile.buffer<64x512xf32, L0C>
+    tile.for %i = %c0 to %n step %c1 {
+      npu.load_l0 %x[%c0] : !tile.buffer<64x512xf16, L1> at (%c0, %c0) to %first[%c0] : !tile.buffer<64x512xf16, L0B> rows 64 size 64 x 512 only(%m, %m)
+      npu.mmad %a[%c0] : !tile.buffer<64x64xf16, L0A>, %first[%c0] : !tile.buffer<64x512xf16, L0B> into %scores[%c0] : !tile.buffer<64x64xf32, L0C> size 64 x 64 x 64 only(%m, %m, %m) init(%yes) {npu.alone}
+      npu.store_l0c %scores[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %S[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+      npu.load_l0 %x[%c0] : !tile.buffer<64x512xf16, L1> at (%c0, %c0) to %second[%c0] : !tile.buffer<64x512xf16, L0B> rows 64 size 64 x 512 only(%m, %m)
+      npu.mmad %a[%c0] : !tile.buffer<64x64xf16, L0A>, %second[%c0] : !tile.buffer<64x512xf16, L0B> into %sums[%c0] : !tile.buffer<64x512xf32, L0C> size 64 x 512 x 64 only(%m, %m, %m) init(%yes) {npu.alone}
+      npu.store_l0c %sums[%c0] : !tile.buffer<64x512xf32, L0C> rows 64 to %O[0, 0] [64, 512] : !tile.buffer<64x512xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+// Of a load of some rows the others stay, so what has them shares no bytes with what the loop needs later, though the latter would.
+// CHECK-LABEL: func.func @loads_of_some_rows
+// CHECK: tile.alloc "kept" at 262144 : !tile.buffer<512x128xf16, L1>
+// CHECK: tile.alloc "whole" at 0 : !tile.buffer<1024x128xf16, L1>
+// CHECK: tile.alloc "other" at 0 : !tile.buffer<1024x128xf16, L1>
+func.func @loads_of_some_rows(%A: !tile.buffer<1024x128xf16, global>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %kept = tile.alloc "kept" : !tile.buffer<512x128xf16, L1>
+    %whole = tile.alloc "whole" : !tile.buffer<1024x128xf16, L1>
+    %other = tile.alloc "other" : !tile.buffer<1024x128xf16, L1>
+    %a = tile.alloc "a" : !tile.buffer<16x16xf16, L0A>
+    tile.for %i = %c0 to %n step %c1 {
+      npu.load_l1 %A[0, 0] [%m, 128] : !tile.buffer<1024x128xf16, global> to %kept[%c0] : !tile.buffer<512x128xf16, L1> rows 512
+      npu.load_l0 %kept[%c0] : !tile.buffer<512x128xf16, L1> at (%c0, %c0) to %a[%c0] : !tile.buffer<16x16xf16, L0A> rows 512 size 16 x 16
+      npu.load_l1 %A[0, 0] [1024, 128] : !tile.buffer<1024x128xf16, global> to %whole[%c0] : !tile.buffer<1024x128xf16, L1> rows 1024
+      npu.load_l0 %whole[%c0] : !tile.buffer<1024x128xf16, L1> at (%c0, %c0) to %a[%c0] : !tile.buffer<16x16xf16, L0A> rows 1024 size 16 x 16
+      npu.load_l1 %A[0, 0] [1024, 128] : !tile.buffer<1024x128xf16, global> to %other[%c0] : !tile.buffer<1024x128xf16, L1> rows 1024
+      npu.load_l0 %other[%c0] : !tile.buffer<1024x128xf16, L1> at (%c0, %c0) to %a[%c0] : !tile.buffer<16x16xf16, L0A> rows 1024 size 16 x 16
+    }
+  }
+  return
+}
+
+// -----
 // Select works in the last 8 KiB of UB: y takes x's place, though both have room before the system's bytes.
 // CHECK-LABEL: func.func @select
 func.func @select(%n: index, %s: f32) {

@@ -47,6 +47,10 @@ private:
   /// "rows, columns" and, apart, the elements from one row to the next.
   std::pair<std::string, std::string> rows(const BufferRegion& region) const;
 
+  /// Counts of the running kernel, or `most` of each.
+  std::string counts(ValueRange counts, ArrayRef<uint64_t> most) const;
+  /// Of a tile, as the kernel runs or as it is allocated.
+  std::string height(Value pitch, uint64_t rows) const;
   std::string shape(Value count, RepeatAttr repeat) const;
   std::string scalar(Value value) const {
     return text.text(value);
@@ -107,6 +111,19 @@ std::string text64(uint64_t value) {
   return std::to_string(int64_t(value));
 }
 
+std::string InstructionPrinter::counts(ValueRange counts, ArrayRef<uint64_t> most) const {
+  SmallVector<std::string> texts;
+  for (const Value count : counts)
+    texts.push_back(text.text(count));
+  if (counts.empty())
+    llvm::append_range(texts, llvm::map_range(most, text64));
+  return llvm::join(texts, ", ");
+}
+
+std::string InstructionPrinter::height(Value pitch, uint64_t rows) const {
+  return pitch ? text.text(pitch) : text64(rows);
+}
+
 std::string InstructionPrinter::transfer(Operation* op) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
       .Case<LoadUbOp>([&](LoadUbOp load) {
@@ -135,7 +152,8 @@ std::string InstructionPrinter::transfer(Operation* op) {
       })
       .Case<FillL1Op>([&](FillL1Op fill) {
         return call("fillL1",
-                    {slice(fill.getTarget(), fill.getTargetOffset()), text64(fill.getBytes())});
+                    {slice(fill.getTarget(), fill.getTargetOffset()),
+                     fill.getCount() ? text.text(fill.getCount()) : text64(fill.getBytes())});
       })
       .Case<LoadL0Op>([&](LoadL0Op load) {
         const bool isA = load.getTarget().getType().getSpace() == tile::MemorySpace::L0A;
@@ -145,22 +163,23 @@ std::string InstructionPrinter::transfer(Operation* op) {
         return call(name,
                     {slice(load.getTarget(), load.getTargetOffset()),
                      slice(load.getSource(), load.getSourceOffset()), text.text(load.getRow()),
-                     text.text(load.getColumn()), text64(load.getRows()), text64(load.getHeight()),
-                     text64(load.getWidth())});
+                     text.text(load.getColumn()), text64(load.getRows()),
+                     counts(load.getCounts(), {load.getHeight(), load.getWidth()})});
       })
       .Case<MmadOp>([&](MmadOp multiply) {
-        return call(multiply.getPairs() ? "multiply<true>" : "multiply",
-                    {slice(multiply.getC(), multiply.getCOffset()),
-                     slice(multiply.getA(), multiply.getAOffset()),
-                     slice(multiply.getB(), multiply.getBOffset()), text64(multiply.getM()),
-                     text64(multiply.getN()), text64(multiply.getK()),
-                     text.text(multiply.getInit())});
+        return call(
+            multiply.getPairs() ? "multiply<true>" : "multiply",
+            {slice(multiply.getC(), multiply.getCOffset()),
+             slice(multiply.getA(), multiply.getAOffset()),
+             slice(multiply.getB(), multiply.getBOffset()),
+             counts(multiply.getCounts(), {multiply.getM(), multiply.getN(), multiply.getK()}),
+             text.text(multiply.getInit())});
       })
       .Case<StoreL0cOp>([&](StoreL0cOp store) {
         auto [size, pitch] = rows(store.getGlobalRegion());
         std::string parts = global(store.getGlobalRegion()) + ", " +
                             slice(store.getSource(), store.getSourceOffset()) + ", " + size + ", " +
-                            text64(store.getRows()) + ", " + pitch;
+                            height(store.getPitch(), store.getRows()) + ", " + pitch;
         if (store.getScale())
           parts += ", " + scalar(store.getScale());
         std::string name = store.getAtomicAdd() ? "addL0cToGm" : "copyL0cToGm";
@@ -169,8 +188,9 @@ std::string InstructionPrinter::transfer(Operation* op) {
       .Case<MoveL0cOp>([&](MoveL0cOp move) {
         std::string parts = slice(move.getTarget(), move.getTargetOffset()) + ", " +
                             slice(move.getSource(), move.getSourceOffset()) + ", " +
-                            text64(move.getHeight()) + ", " + text64(move.getWidth()) + ", " +
-                            text64(move.getSourceRows()) + ", " + text64(move.getTargetRows());
+                            counts(move.getCounts(), {move.getHeight(), move.getWidth()}) + ", " +
+                            height(move.getPitch(), move.getSourceRows()) + ", " +
+                            text64(move.getTargetRows());
         if (move.getScale())
           parts += ", " + scalar(move.getScale());
         return call(move.getRelu() ? "copyL0cToL1<true>" : "copyL0cToL1", {parts});

@@ -144,7 +144,7 @@ static constexpr llvm::StringLiteral kOfOurHeaders =
     "reduceRepeats reduceRows reduceSomeRows repeatBytes roundDown roundToEven roundToZero "
     "roundUp roundedTo rowBytes rowExpand rowsAtOnce sameBits sine slotValue smaller "
     "spreadToBlocks squareRoot tensorAddress toBfloat16 toFloat toInteger transposeTile truncDiv "
-    "truncMod wholeReduceMax wholeReduceMin withSign ";
+    "truncMod unitsIn wholeReduceMax wholeReduceMin withSign ";
 
 llvm::SmallVector<llvm::StringRef> reservedNames() {
   llvm::SmallVector<llvm::StringRef> names;

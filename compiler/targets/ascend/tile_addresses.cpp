@@ -74,6 +74,14 @@ OpFoldResult IndexMaker::mul(OpFoldResult a, int64_t factor) const {
   return arith::MulIOp::create(builder, value(a), constant(factor)).getResult();
 }
 
+OpFoldResult IndexMaker::product(OpFoldResult a, OpFoldResult b) const {
+  if (std::optional<int64_t> left = getConstantIntValue(a))
+    return *left == 0 ? index(0) : mul(b, *left);
+  if (std::optional<int64_t> right = getConstantIntValue(b))
+    return mul(a, *right);
+  return arith::MulIOp::create(builder, value(a), value(b)).getResult();
+}
+
 OpFoldResult IndexMaker::min(OpFoldResult a, OpFoldResult b) const {
   std::optional<int64_t> left = getConstantIntValue(a), right = getConstantIntValue(b);
   if (left && right)

@@ -29,6 +29,7 @@ public:
   mlir::OpFoldResult add(mlir::OpFoldResult a, mlir::OpFoldResult b) const;
   mlir::OpFoldResult sub(mlir::OpFoldResult a, mlir::OpFoldResult b) const;
   mlir::OpFoldResult mul(mlir::OpFoldResult a, int64_t factor) const;
+  mlir::OpFoldResult product(mlir::OpFoldResult a, mlir::OpFoldResult b) const;
   mlir::OpFoldResult min(mlir::OpFoldResult a, mlir::OpFoldResult b) const;
   /// At least 0.
   mlir::OpFoldResult notNegative(mlir::OpFoldResult a) const;

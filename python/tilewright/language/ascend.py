@@ -12,6 +12,7 @@ from ..capture.tracer import current, describe, guarded_by_poison, plain_text
 from .dtypes import is_dtype
 from .frames import RunTimeContext
 from .memory import allocate, view
+from .tile_ops import check_unit_flag, first_of
 from .values import BufferRef, LanguageError
 
 TYPE_CHECKING = False
@@ -266,6 +267,26 @@ def gemm_v0(
 
 
 @guarded_by_poison
-def mma(A: Any, B: Any, C: Any, init: Any = False) -> None:
-    """C += A B from L0A and L0B to L0C as one instruction, or C = A B where `init` is true."""
-    _multiply("mma", (A, B, C), (False, False, init, {"mma": True}))
+def mma(
+    A: Any,
+    B: Any,
+    C: Any,
+    init: Any = False,
+    *,
+    k_actual: Any = None,
+    n_actual: Any = None,
+    unit_flag: int = 0,
+) -> None:
+    """C += A B from L0A and L0B to L0C as one instruction, or C = A B where `init` is true.
+
+    `k_actual` and `n_actual` are for slices: the first `k_actual` columns of A and rows of B, the
+    first `n_actual` columns of B and C. Of extents that the kernel knows as it runs, what C has
+    behind them is undefined afterwards. `unit_flag` is a hint.
+    """
+    check_unit_flag(unit_flag, "T.mma")
+    operands = (
+        first_of(A, None, k_actual),
+        first_of(B, k_actual, n_actual),
+        first_of(C, None, n_actual),
+    )
+    _multiply("mma", operands, (False, False, init, {"mma": True}))

@@ -13,6 +13,7 @@ from .values import (
     Element,
     LanguageError,
     RegionRef,
+    Traced,
     VectorElement,
     check_loop_layout,
     unsupported,
@@ -29,6 +30,48 @@ class GemmWarpPolicy(IntEnum):
     Square = 0
     FullRow = 1
     FullCol = 2
+
+
+def first_of(operand: Any, rows: Any, columns: Any) -> Any:
+    """The first rows and columns of a tile, of its last two dims; None: all of them."""
+    if isinstance(operand, Traced) and operand.origin is not None:
+        operand = operand.origin
+    if isinstance(operand, BufferRef):
+        shape = list(operand.shape)
+        part = RegionRef(operand, [0] * len(shape), shape, [False] * len(shape))
+    elif isinstance(operand, RegionRef):
+        part = RegionRef(operand.buffer, operand.offsets, list(operand.extents), operand.dropped)
+    else:
+        return operand
+    if (rows is None and columns is None) or len(part.extents) < 2:
+        return operand
+    for place, extent in ((-2, rows), (-1, columns)):
+        if extent is not None:
+            part.extents[place] = extent
+    return part
+
+
+def check_unit_flag(unit_flag: object, name: str) -> None:
+    """Bits by which T.mma and the copy of what it makes order themselves; flags do it here."""
+    if isinstance(unit_flag, bool) or not isinstance(unit_flag, int) or unit_flag not in (0, 2, 3):
+        raise LanguageError(
+            f"unit_flag of {name} must be 0, 0b10 or 0b11, not {describe(unit_flag)}"
+        )
+
+
+def _loaded_part(src: Any, dst: Any, transpose: bool, k: Any, n: Any) -> tuple[Any, Any]:
+    """The parts that `real_k` and `real_n` of a copy to L0A or L0B mean."""
+    target = dst.origin if isinstance(dst, Traced) and dst.origin is not None else dst
+    buffer = target if isinstance(target, BufferRef) else getattr(target, "buffer", None)
+    scope = buffer.scope() if isinstance(buffer, BufferRef) else ""
+    if scope not in ("L0A", "L0B") or (scope == "L0A" and n is not None):
+        raise LanguageError(
+            "real_k of T.copy counts columns of a tile in L0A or rows of one in L0B, and real_n "
+            "columns of one in L0B"
+        )
+    rows, columns = (None, k) if scope == "L0A" else (k, n)
+    source = first_of(src, *((columns, rows) if transpose else (rows, columns)))
+    return source, first_of(dst, rows, columns)
 
 
 def _given(**attributes: Any) -> dict[str, Any]:
@@ -49,15 +92,20 @@ def copy(
     prefer_instruction: str | None = None,
     annotations: dict[str, Any] | None = None,
     loop_layout: Any = None,
+    real_k: Any = None,
+    real_n: Any = None,
+    unit_flag: int = 0,
 ) -> None:
     """Copies a tile, converting dtypes; reads past the end of a tensor give `pad_value` or 0,
     writes there are dropped.
 
     `A[i, j]` means the tile that starts there, with the extents of the other side. `enable_relu`
     clamps at 0; `transpose` exchanges the last two dims. `loop_layout`, a `T.Fragment`, says which
-    thread of a GPU moves what.
+    thread of a GPU moves what. Of a copy to L0A or L0B, `real_k` and `real_n` are for slices: the
+    first so many of k and of n. `unit_flag` is a hint.
     """
     check_loop_layout(loop_layout, "T.copy")
+    check_unit_flag(unit_flag, "T.copy")
     for name, given in {"enable_relu": enable_relu, "transpose": transpose}.items():
         if not isinstance(given, (bool, int)):
             raise LanguageError(
@@ -75,6 +123,8 @@ def copy(
         prefer_instruction=prefer_instruction,
     )
     attributes.update(as_annotations("T.copy", annotations))
+    if real_k is not None or real_n is not None:
+        src, dst = _loaded_part(src, dst, bool(transpose), real_k, real_n)
     source = tracer.operand(src, "the source of T.copy")
     target = tracer.operand(dst, "the target of T.copy")
     pad = () if pad_value is None else (tracer.value(pad_value),)
