@@ -126,11 +126,19 @@ bool arrayType(PyObject* object, const ArrayStruct& array, DlDataType& type) {
   // Its 4-bit floats take a byte each.
   const ElementType* known =
       ElementType::find(name == "float4_e2m1fn" ? "float4_e2m1_unpacked" : name);
-  if (known && known->bits == array.itemBytes * 8) {
+  const bool takesByte = known && known->bits == 6;
+  if (known && (takesByte ? 8 : known->bits) == array.itemBytes * 8) {
     type.code = known->code;
+    type.bits = known->bits;
     return true;
   }
-  PyErr_Format(PyExc_TypeError, "its NumPy dtype '%s' is none of ours", name.c_str());
+  if (known && known->bits == 4 && array.itemBytes == 1)
+    PyErr_Format(PyExc_TypeError,
+                 "its NumPy dtype '%s' takes a byte for each element, but kernels take two "
+                 "elements in a byte, as int8 or uint8 of half as many",
+                 name.c_str());
+  else
+    PyErr_Format(PyExc_TypeError, "its NumPy dtype '%s' is none of ours", name.c_str());
   return false;
 }
 

@@ -224,3 +224,43 @@ def test_packed_outputs_for_torch(target):
         changed = torch.from_numpy(values).clone()
         changed[1, 3] += 1
         profiler.assert_allclose(lambda a: changed, [torch.from_numpy(values)], 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["float6_e2m3fn", "float6_e3m2fn"])
+def test_arrays_of_six_bits(name):
+    """Those of ml_dtypes take a byte each, as ours do."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((4, 8), name), B: T.Tensor((4, 8), "float32"), C: T.Tensor((4, 8), name)
+    ):
+        with T.Kernel(4) as bx:
+            for i in T.Parallel(8):
+                B[bx, i] = A[bx, i]
+                C[bx, i] = B[bx, i] * 0.5
+
+    dtype = getattr(ml_dtypes, name)
+    a = np.random.default_rng(3).standard_normal((4, 8)).astype(dtype)
+    b, c = np.zeros((4, 8), np.float32), np.zeros((4, 8), dtype)
+    tilewright.compile(kernel)(a, b, c)
+    np.testing.assert_array_equal(b, a.astype(np.float32))
+    np.testing.assert_array_equal(c, (b * 0.5).astype(dtype))
+    with pytest.raises(ValueError, match=f"dtype {name} but float32 was expected"):
+        tilewright.compile(kernel)(a, a, c)
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4"])
+def test_arrays_of_four_bits_must_be_packed(name):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), name), B: T.Tensor((8,), "int32")):
+        with T.Kernel(1):
+            for i in T.Parallel(8):
+                B[i] = A[i]
+
+    a, b = np.arange(8).astype(getattr(ml_dtypes, name)), np.zeros(8, np.int32)
+    message = (
+        f"its NumPy dtype '{name}' takes a byte for each element, but kernels take two elements in "
+        "a byte, as int8 or uint8 of half as many"
+    )
+    with pytest.raises(TypeError, match=message):
+        tilewright.compile(kernel)(a, b)
