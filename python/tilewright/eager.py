@@ -41,6 +41,7 @@ from .language.annotations import PointerAnnotation, TensorAnnotation, dyn, dyna
 from .language.dtypes import Dtype, is_dtype, to_dtype
 from .language.prim_func import PrimFunc
 from .language.values import POISON, BufferRef, Deferred, LanguageError, Symbol
+from .suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -243,9 +244,10 @@ class EagerCall:
             if name not in wanted:
                 if self.takes_any:
                     continue
+                known = [*inspect.signature(self.function).parameters, *wanted]
                 raise TypeError(
                     f"{self.function.__name__}() got an unexpected keyword argument {name!r}: it "
-                    "names no parameter and no T.const"
+                    f"names no parameter and no T.const{did_you_mean(name, known)}"
                 )
             if not isinstance(value, (int, float)):
                 raise TypeError(

@@ -74,7 +74,7 @@ def test_a_keyword_binds_a_constant():
 
 
 def test_a_misspelt_keyword_is_refused():
-    wanted = r"argument 'blok': it names no parameter and no T.const"
+    wanted = r"argument 'blok': it names no parameter and no T.const; did you mean 'block'\?"
     with pytest.raises(TypeError, match=wanted):
         EagerCall(scale, (shaped(10, 32), shaped(32)), {"blok": 8})
 

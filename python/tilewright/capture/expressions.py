@@ -30,7 +30,15 @@ from ..language.values import (
 )
 from ..language.vectors import load_at, vector_of
 from ..suggestions import did_you_mean, unknown_keyword
-from .hints import check_item, check_numbers, check_sides, for_buffer, function_for, printed_at_once
+from .hints import (
+    check_item,
+    check_numbers,
+    check_operands,
+    check_sides,
+    for_buffer,
+    function_for,
+    printed_at_once,
+)
 from .laziness import dtype_seen, is_total
 from .prescan import is_of_language, is_unsupported_construct
 from .scopes import Scope
@@ -305,7 +313,11 @@ class ExpressionEvaluator(ABC):
     def operate(self, op: ast.operator, left: Value, right: Value) -> Value:
         if isinstance(left, Poison) or isinstance(right, Poison):
             return POISON
-        return _BINARY[type(op)](left, right)
+        try:
+            return _BINARY[type(op)](left, right)
+        except TypeError as error:
+            check_operands(error, left, right)
+            raise
 
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Value:
         is_not = isinstance(node.op, ast.Not)

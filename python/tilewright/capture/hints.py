@@ -8,7 +8,8 @@ import builtins
 import math
 from typing import Any
 
-from ..language.values import BufferRef, Expr, LanguageError, RegionRef
+from ..language.values import BufferRef, Element, Expr, LanguageError, RegionRef
+from .tracer import describe
 
 Value = Any
 
@@ -25,6 +26,22 @@ def check_numbers(node: ast.BinOp, left: Value, right: Value) -> None:
                 f"them, as in {name}[0]",
                 python=TypeError,
             )
+
+
+def check_operands(error: TypeError, left: Value, right: Value) -> None:
+    """Raises for an operator that Python refused beside a number of the kernel, or None: Python's
+    words name classes of ours."""
+    for value, other in ((left, right), (right, left)):
+        is_number = isinstance(other, (Expr, Element, int, float))
+        is_ours = value is None or isinstance(other, (Expr, Element))
+        is_wrong = not isinstance(value, (Expr, Element, int, float))
+        if is_number and is_ours and is_wrong and str(error).startswith("unsupported operand"):
+            symbol = str(error).partition(" for ")[2].partition(":")[0]
+            nothing = "; a @T.macro without a return gives that" if value is None else ""
+            raise LanguageError(
+                f"'{symbol}' takes two numbers, but one of these is {describe(value)}{nothing}",
+                python=TypeError,
+            ) from None
 
 
 def check_item(owner: Value, index: Value) -> None:
