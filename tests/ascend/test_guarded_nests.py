@@ -114,6 +114,8 @@ GUARDS = {
 
 @GROUP.each(guard=list(GUARDS)[:6], count=[0, 1, 104, 250, 399, 416])
 @GROUP.each(guard=list(GUARDS)[6:], count=[1, 250, 416])
+@GROUP.each(guard=["two others"], count=[40])  # the parts lie in one line of the cache
+@GROUP.each(guard=["either"], count=[325])
 def tail(guard: str, count: int) -> Any:
     """Of a tensor that has more elements than are to be written."""
     size = PER_BLOCK * BLOCKS
