@@ -197,3 +197,17 @@ def test_kernels_of_one_name_are_two_kernels(target):
     for _ in range(2):
         np.testing.assert_array_equal(first(a), a * 2)
         np.testing.assert_array_equal(second(a), a * 3)
+
+
+def test_a_launch_of_what_failed_tells_nothing_more():
+    """The grid reads a tensor, which no host does: that is told, and that alone."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(T.ceildiv(T.cast(A[0], "int32"), 4)) as bx:
+            A[bx] = 1.0
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        kernel.capture()
+    (error,) = caught.value.errors
+    assert error.message.startswith("a load stands outside of T.Kernel")

@@ -19,6 +19,7 @@ from ..language.values import (
     Expr,
     LanguageError,
     Poison,
+    PoisonUsed,
     RegionRef,
     Symbol,
     Traced,
@@ -259,6 +260,8 @@ class Tracer:
 
     def not_the(self, wanted: str, operand: object) -> LanguageError:
         """The error where `operand` stands in the place of what is wanted."""
+        if isinstance(operand, Poison):
+            raise PoisonUsed  # an error has been told of it
         message = f"expected {wanted} but got {describe(operand)}"
         name = self.outer_names.get(id(operand))
         if name is not None:
