@@ -89,13 +89,13 @@ public:
       counts = {m.isKnown() ? make.constant(mostRows) : make.value(m.count),
                 n.isKnown() ? make.constant(mostColumns) : make.value(columns()),
                 make.value(k.count)};
-    const bool isAlone = isAloneInResult(gemm);
+    const bool isAlone = !counts.empty() && isAloneInResult(gemm);
     auto product = npu::MmadOp::create(
         builder, a.buffer, offsets[0], b.buffer, offsets[1], c.buffer, make.value(offsetOfResult()),
         init(), counts, uint64_t(mostRows), uint64_t(mostColumns), uint64_t(k.most), isInPairs);
     if (hasLowColumns)
       product->setAttr(kLowColumnsAttr, builder.getUnitAttr());
-    if (!counts.empty() && isAlone)
+    if (isAlone)
       product->setAttr(npu::kAloneAttr, builder.getUnitAttr());
     gemm.erase();
     return success();
