@@ -315,6 +315,63 @@ for m, k in ((64, 64), (64, 30), (33, 60), (40, 50), (5, 51)):
         GROUP.add(f"{dtype} beyond {m} {k}", beyond_tensors(dtype), arguments, {2: expected})
 
 
+def through_vector_cores(by_vid: bool) -> PrimFunc:
+    """To UB and back to L1, where rows may be halves of both vector cores."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 64), "float16"),
+        B: T.Tensor((64, 48), "float16"),
+        C: T.Tensor((32, 64), "float32"),
+        n: T.int32,
+        m: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_L1((32, 64), "float16")
+            b = T.alloc_L1((64, 48), "float16")
+            p = T.alloc_L1((32, 48), "float16")
+            left = T.alloc_L0A((32, 64), "float16")
+            right = T.alloc_L0B((64, 48), "float16")
+            again = T.alloc_L0A((32, 48), "float16")
+            turned = T.alloc_L0B((48, 64), "float16")
+            c = T.alloc_L0C((32, 48), "float32")
+            d = T.alloc_L0C((32, 64), "float32")
+            u = T.alloc_ub((16 if by_vid else 32, 48), "float32")
+            h = T.alloc_ub((16 if by_vid else 32, 48), "float16")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.copy(a[0:m, :], left[0:m, :])
+            T.copy(b[:, 0:n], right[:, 0:n])
+            T.mma(left[0:m, :], right[:, 0:n], c[0:m, 0:n], init=True)
+            T.tile.fill(u, 0.0)
+            if by_vid:
+                T.copy(c[vid * 16 : vid * 16 + 16, 0:n], u[:, 0:n])
+                T.tile.cast(h, u, "CAST_RINT", 16 * 48)
+                T.copy(h[:, 0:n], p[vid * 16 : vid * 16 + 16, 0:n])
+            else:
+                T.copy(c[0:m, 0:n], u[0:m, 0:n])
+                T.tile.cast(h, u, "CAST_RINT", 32 * 48)
+                T.copy(h[0:m, 0:n], p[0:m, 0:n])
+            T.copy(p[0:m, 0:n], again[0:m, 0:n])
+            T.copy(b[:, 0:n], turned[0:n, :], transpose=True)
+            T.mma(again[0:m, 0:n], turned[0:n, :], d[0:m, :], init=True)
+            T.copy(d[0:m, :], C[0:m, :])
+
+    return main
+
+
+for by_vid in (False, True):
+    for m, n in ((32, 48), (32, 20), *(() if by_vid else ((17, 33), (3, 1)))):
+        given, _ = operands((32, 48, 64), (False, False), "float16")
+        given = [each // 4 if each.dtype == np.float16 else each for each in given]
+        given[2] = np.zeros((32, 64), np.float32)
+        a, b = (each.astype(np.float64) for each in given[:2])
+        expected = np.zeros((32, 64))
+        expected[:m] = a[:m] @ b[:, :n] @ b[:, :n].T
+        name = f"through vector cores {m} {n}" + (", by halves" if by_vid else "")
+        GROUP.add(name, through_vector_cores(by_vid), [*given, n, m], {2: expected})
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_product(name: str) -> None:
     GROUP.check(name)

@@ -139,13 +139,19 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
                                     "(`[vid * rows : (vid + 1) * rows]`)"
                                   : "let vid itself say which part each has "
                                     "(`[vid * rows : (vid + 1) * rows]`)");
+    if (llvm::any_of(cube->both.extents, [](OpFoldResult extent) {
+          return isa<Value>(extent) && npu::differsByVid(cast<Value>(extent));
+        }))
+      return copy.emitError("unsupported on ascend: a copy between cube and vector memories whose "
+                            "extents are not those of both vector cores; take as many rows and "
+                            "columns for each");
     SmallVector<int64_t> shape = cube->both.staticExtents();
+    // Of extents that are known at run time only there is room for all that the tile has.
+    for (auto [extent, most] : llvm::zip(shape, cube->both.type().getShape()))
+      extent = ShapedType::isDynamic(extent) ? most : extent;
     // A column stays one.
     while (shape.size() > 2 && shape.front() == 1)
       shape.erase(shape.begin());
-    if (llvm::is_contained(shape, ShapedType::kDynamic))
-      return copy.emitError("unsupported on ascend: a copy between cube and vector memories whose "
-                            "extents are known at run time only");
     if (shape.empty())
       shape.push_back(1);
     const size_t rank = shape.size();
@@ -158,6 +164,9 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
                                        "workspace_" + std::to_string(number));
     if (loop)
       takeTurn(space, space.offsets.size() - shape.size(), loop, builder);
+    const ArrayRef<OpFoldResult> extents = cube->both.extents;
+    if (extents.size() >= rank)
+      llvm::copy(extents.take_back(rank), space.extents.end() - int64_t(rank));
     const BufferRegion part = partOf(space, *cube, rank);
 
     const Value scale = apart && isFromCube && copy.getScale()

@@ -85,7 +85,25 @@ func.func @extents(%n: index) {
   tile.launch (%cid) in (%c24) npu {
     %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
     %x = tile.alloc "x" : !tile.buffer<64x32xf32, UB>
-    // expected-error@+1 {{unsupported on ascend: a copy between cube and vector memories whose extents are known at run time only}}
+    %vid = ascend.vector_id
+    %rows = arith.addi %n, %vid : index
+    // expected-error@+1 {{unsupported on ascend: a copy between cube and vector memories whose extents are not those of both vector cores; take as many rows and columns for each}}
+    tile.copy %c[0, 0] [%rows, 32] : !tile.buffer<64x32xf32, L0C> to %x[0, 0] [%rows, 32] : !tile.buffer<64x32xf32, UB>
+  }
+  return
+}
+
+// -----
+// Of rows that are known at run time only there is room for all of the tile.
+// CHECK-LABEL: func.func @some_rows
+// CHECK: %[[W:.*]] = tile.alloc "workspace_0" : !tile.buffer<24x64x32xf32, global>
+// CHECK: tile.copy %{{.*}}[0, 0] [%arg0, 32] : !tile.buffer<64x32xf32, L0C> to %[[W]][%{{.*}}, 0, 0] [1, %arg0, 32]
+// CHECK: tile.copy %[[W]][%{{.*}}, 0, 0] [1, %arg0, 32] {{.*}} to %{{.*}}[0, 0] [%arg0, 32] : !tile.buffer<64x32xf32, UB>
+func.func @some_rows(%n: index) {
+  %c24 = arith.constant 24 : index
+  tile.launch (%cid) in (%c24) npu {
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x32xf32, UB>
     tile.copy %c[0, 0] [%n, 32] : !tile.buffer<64x32xf32, L0C> to %x[0, 0] [%n, 32] : !tile.buffer<64x32xf32, UB>
   }
   return
