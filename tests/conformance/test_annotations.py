@@ -244,3 +244,30 @@ def test_annotations_of_tile_operations_are_dicts():
         "annotations of T.copy must be a dict, not 'tma' of type str",
         "annotations of T.gemm must be a dict, not 3 of type int",
     ]
+
+
+def test_misspelt_hints_are_told():
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_shared((16, 16), "float32")
+            T.use_swizzle(0)
+            T.use_swizzle("row")
+            T.use_swizzle(10, order="diagonal")
+            T.use_swizzle(0, enable=False)
+            T.copy(A, a, eviction_policy="first")
+            T.copy(A, a, prefer_instruction="TMA")
+            T.copy(A, a, eviction_policy="evict_first", prefer_instruction="tma")
+            r = T.alloc_reducer((16,), "float32", op="sum", replication="some")  # noqa: F841
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(kernel)
+    assert [d.message for d in caught.value.errors] == [
+        "panel_size of T.use_swizzle is 0, but must be a positive integer",
+        "panel_size of T.use_swizzle is 'row', but must be a positive integer",
+        "order of T.use_swizzle is 'diagonal', but must be 'row' or 'column' or 'mlx'",
+        "eviction_policy of T.copy is 'first', but must be 'evict_normal' or 'evict_first' or "
+        "'evict_last'",
+        "prefer_instruction of T.copy is 'TMA', but must be 'tma' or 'cp_async' or 'sync'",
+        "replication of T.alloc_reducer is 'some', but must be 'all' or 'none'",
+    ]

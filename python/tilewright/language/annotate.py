@@ -36,8 +36,19 @@ def use_swizzle(*given: Any, **named: Any) -> Any:
         raise
 
 
+def check_hint(name: str, given: object, names: tuple[str, ...]) -> None:
+    """Raises for a hint for GPUs that none of them has, as a misspelt one."""
+    if given is not None and given not in names:
+        raise LanguageError(f"{name} is {given!r}, but must be {' or '.join(map(repr, names))}")
+
+
 def _swizzle_hint(panel_size: int, order: str = "row", enable: bool = True) -> None:
+    check_hint("order of T.use_swizzle", order, ("row", "column", "mlx"))
     if enable:
+        if isinstance(panel_size, str) or (isinstance(panel_size, int) and panel_size < 1):
+            raise LanguageError(
+                f"panel_size of T.use_swizzle is {panel_size!r}, but must be a positive integer"
+            )
         _keep("swizzle", (panel_size, order))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ..capture.reducers import Reducer
 from ..capture.tracer import current, guarded_by_poison
+from .annotate import check_hint
 from .math_ops import max_value, min_value
 from .memory import alloc_fragment
 from .tile_ops import copy, fill
@@ -42,6 +43,7 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = No
     bitor or bitxor. `replication` says where a GPU keeps partial results."""
     if op not in _UPDATES:
         raise LanguageError(f"there is no reducer {op!r}; it is one of {', '.join(_UPDATES)}")
+    check_hint("replication of T.alloc_reducer", replication, ("all", "none"))
     made = alloc_fragment(shape, dtype)
     if op.startswith("bit") and isinstance(made, BufferRef) and made.dtype.is_float:
         raise LanguageError(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from ..capture.tracer import current, describe, guarded_by_poison, plain_text
-from .annotate import as_annotations
+from .annotate import as_annotations, check_hint
 from .frames import Loop
 from .values import (
     BufferRef,
@@ -30,6 +30,10 @@ class GemmWarpPolicy(IntEnum):
     Square = 0
     FullRow = 1
     FullCol = 2
+
+
+#: What a copy may ask of a GPU's cache.
+_EVICTIONS = ("evict_normal", "evict_first", "evict_last")
 
 
 def first_of(operand: Any, rows: Any, columns: Any) -> Any:
@@ -113,6 +117,8 @@ def copy(
                 "source and one target",
                 python=TypeError,
             )
+    check_hint("eviction_policy of T.copy", eviction_policy, _EVICTIONS)
+    check_hint("prefer_instruction of T.copy", prefer_instruction, ("tma", "cp_async", "sync"))
     tracer = current()
     attributes = _given(
         enable_relu=bool(enable_relu),
