@@ -77,8 +77,8 @@ private:
     askForSums(target, count);
     askForResult(row, count, column, lanes);
     SmallVector<Value> sums = firstSums(aStart, bStart, count);
-    sums = multiply(aStart, bStart, count, 0, pairsNow, /*byPairs=*/true, sums);
-    sums = multiply(aStart, bStart, count, 3 * pairsNow, products, /*byPairs=*/false, sums);
+    sums = multiply(aStart, bStart, 0, pairsNow, /*byPairs=*/true, sums);
+    sums = multiply(aStart, bStart, 3 * pairsNow, products, /*byPairs=*/false, sums);
     storeSums(aStart, bStart, target, place, count, sums);
   }
 
@@ -101,8 +101,8 @@ private:
   }
 
   /// The steps from `first` up to `end`; by pairs with those `pairs` further on, and one more step each, `2 pairs` on.
-  SmallVector<Value> multiply(Value aStart, Value bStart, int64_t count, int64_t first, int64_t end,
-                              bool byPairs, ArrayRef<Value> before) {
+  SmallVector<Value> multiply(Value aStart, Value bStart, int64_t first, int64_t end, bool byPairs,
+                              ArrayRef<Value> before) {
     if (first >= end)
       return SmallVector<Value>(before);
     auto loop = scf::ForOp::create(builder, math.constant(first), math.constant(end),
