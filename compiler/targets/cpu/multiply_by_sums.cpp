@@ -119,82 +119,80 @@ private:
   }
 
   /// An integer of the type of `like`.
-  static Value integer(ImplicitLocOpBuilder& inner, Value like, int32_t value) {
+  Value integer(Value like, int32_t value) {
     if (auto type = dyn_cast<VectorType>(like.getType()))
-      return arith::ConstantOp::create(inner,
+      return arith::ConstantOp::create(builder,
                                        DenseElementsAttr::get(type, APInt(32, uint32_t(value))));
-    return arith::ConstantOp::create(inner, inner.getI32IntegerAttr(value));
+    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
   }
 
   /// As floats.
-  static Value reinterpreted(ImplicitLocOpBuilder& inner, Value bits) {
-    Type type = inner.getF32Type();
+  Value reinterpreted(Value bits) {
+    Type type = builder.getF32Type();
     if (auto vector = dyn_cast<VectorType>(bits.getType()))
       type = vector.clone(type);
-    return arith::BitcastOp::create(inner, type, bits);
+    return arith::BitcastOp::create(builder, type, bits);
   }
 
   /// The larger of `most` and the numbers' magnitudes, as bits: what isn't finite is largest.
-  static Value largest(ImplicitLocOpBuilder& inner, Value most, Value numbers) {
-    Value bits = arith::BitcastOp::create(inner, most.getType(), numbers);
-    bits = arith::AndIOp::create(inner, bits, integer(inner, most, 0x7fffffff));
-    return arith::MaxUIOp::create(inner, most, bits);
+  Value largest(Value most, Value numbers) {
+    Value bits = arith::BitcastOp::create(builder, most.getType(), numbers);
+    bits = arith::AndIOp::create(builder, bits, integer(most, 0x7fffffff));
+    return arith::MaxUIOp::create(builder, most, bits);
   }
 
   /// Of what has so many bits as its largest magnitude.
-  static Scale scaleOf(ImplicitLocOpBuilder& inner, Value most) {
-    auto number = [&](int32_t value) { return integer(inner, most, value); };
+  Scale scaleOf(Value most) {
+    auto number = [&](int32_t value) { return integer(most, value); };
     Value shift = number(kFractionBits);
-    Value exponent = arith::ShRUIOp::create(inner, most, shift);
-    exponent = arith::MaxSIOp::create(inner, exponent, number(kBias - kMostExponent));
-    exponent = arith::MinSIOp::create(inner, exponent, number(kBias + kMostExponent));
-    Value opposite = arith::SubIOp::create(inner, number(2 * kBias), exponent);
-    Value factor = reinterpreted(inner, arith::ShLIOp::create(inner, opposite, shift));
-    exponent = arith::SubIOp::create(inner, exponent, number(kBias));
-    exponent = arith::SIToFPOp::create(inner, factor.getType(), exponent);
-    Value isZero = arith::CmpIOp::create(inner, arith::CmpIPredicate::eq, most, number(0));
-    Value minusInfinity = reinterpreted(inner, number(int32_t(0xff800000)));
-    return {factor, arith::SelectOp::create(inner, isZero, minusInfinity, exponent)};
+    Value exponent = arith::ShRUIOp::create(builder, most, shift);
+    exponent = arith::MaxSIOp::create(builder, exponent, number(kBias - kMostExponent));
+    exponent = arith::MinSIOp::create(builder, exponent, number(kBias + kMostExponent));
+    Value opposite = arith::SubIOp::create(builder, number(2 * kBias), exponent);
+    Value factor = reinterpreted(arith::ShLIOp::create(builder, opposite, shift));
+    exponent = arith::SubIOp::create(builder, exponent, number(kBias));
+    exponent = arith::SIToFPOp::create(builder, factor.getType(), exponent);
+    Value isZero = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, most, number(0));
+    Value minusInfinity = reinterpreted(number(int32_t(0xff800000)));
+    return {factor, arith::SelectOp::create(builder, isZero, minusInfinity, exponent)};
   }
 
   /// A loop from `first` up to `end` that goes on with `start`; what it ends with. `body` gives the next one.
-  static Value loop(ImplicitLocOpBuilder& inner, int64_t first, int64_t end, int64_t step,
-                    Value start, llvm::function_ref<Value(Value, Value)> body) {
-    IndexMath math(inner);
+  Value loop(int64_t first, int64_t end, int64_t step, Value start,
+             llvm::function_ref<Value(Value, Value)> body) {
+    IndexMath math(builder);
     if (first >= end)
       return start;
-    auto result = scf::ForOp::create(inner, math.constant(first), math.constant(end),
+    auto result = scf::ForOp::create(builder, math.constant(first), math.constant(end),
                                      math.constant(step), start ? ValueRange(start) : ValueRange());
-    OpBuilder::InsertionGuard guard(inner);
-    inner.setInsertionPointToStart(result.getBody());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(result.getBody());
     if (!start) {
       body(result.getInductionVar(), Value());
       return {};
     }
-    scf::YieldOp::create(inner, body(result.getInductionVar(), result.getRegionIterArg(0)));
+    scf::YieldOp::create(builder, body(result.getInductionVar(), result.getRegionIterArg(0)));
     return result.getResult(0);
   }
 
-  static Value sumOf(ImplicitLocOpBuilder& inner, Value numbers) {
-    auto sum = vector::ReductionOp::create(inner, vector::CombiningKind::ADD, numbers);
+  Value sumOf(Value numbers) {
+    auto sum = vector::ReductionOp::create(builder, vector::CombiningKind::ADD, numbers);
     sum.setFastmath(arith::FastMathFlags::reassoc);
     return sum;
   }
 
   /// `count` elements of row `row` of a matrix from `column` on.
-  static Value loadRow(ImplicitLocOpBuilder& inner, const BufferRegion& region, Value row,
-                       Value column, int64_t count) {
-    IndexMath math(inner);
+  Value loadRow(const BufferRegion& region, Value row, Value column, int64_t count) {
+    IndexMath math(builder);
     SmallVector<Value> place;
     for (OpFoldResult offset : region.offsets)
       place.push_back(math.value(offset));
     place[place.size() - 2] = math.add(place[place.size() - 2], row);
     place.back() = math.add(place.back(), column);
-    Value numbers = loadVector(inner, region.buffer, place, count);
+    Value numbers = loadVector(builder, region.buffer, place, count);
     if (region.type().getElementType().isF32())
       return numbers;
-    auto wide = VectorType::get({count}, inner.getF32Type());
-    return arith::ExtFOp::create(inner, wide, numbers);
+    return arith::ExtFOp::create(builder, floats(count), numbers);
   }
 
   /// What a region holds with rows and columns exchanged.
@@ -222,7 +220,7 @@ private:
     const BufferRegion a = rowsOfA();
     Value buffer = newBuffer({rows, depth + kTermsOfRow});
     Value none = arith::ConstantOp::create(builder, builder.getF32FloatAttr(0));
-    Value all = loop(builder, 0, rows, 1, none, [&](Value row, Value total) {
+    Value all = loop(0, rows, 1, none, [&](Value row, Value total) {
       return arith::AddFOp::create(builder, total, prepareRow(a, buffer, row));
     });
     IndexMath math(builder);
@@ -235,26 +233,26 @@ private:
     IndexMath math(builder);
     auto words = VectorType::get({kPairStep}, builder.getI32Type());
     Value most = arith::ConstantOp::create(builder, builder.getZeroAttr(words));
-    most = loop(builder, 0, depth, kPairStep, most, [&](Value k, Value before) {
-      return largest(builder, before, loadRow(builder, a, row, k, kPairStep));
+    most = loop(0, depth, kPairStep, most, [&](Value k, Value before) {
+      return largest(before, loadRow(a, row, k, kPairStep));
     });
     most = vector::ReductionOp::create(builder, vector::CombiningKind::MAXUI, most);
-    const Scale scale = scaleOf(builder, most);
+    const Scale scale = scaleOf(most);
     Value factor = vector::BroadcastOp::create(builder, floats(kPairStep), scale.factor);
     auto scaled = [&](Value k) {
-      Value numbers = loadRow(builder, a, row, k, kPairStep);
+      Value numbers = loadRow(a, row, k, kPairStep);
       numbers = arith::MulFOp::create(builder, numbers, factor);
       storeVector(builder, numbers, buffer, {row, k});
       return numbers;
     };
     Value own = arith::ConstantOp::create(builder, builder.getZeroAttr(floats(kPairStep)));
-    own = loop(builder, 0, pairs, kPairStep, own, [&](Value k, Value before) -> Value {
+    own = loop(0, pairs, kPairStep, own, [&](Value k, Value before) -> Value {
       Value here = scaled(k);
       Value other = scaled(math.add(k, math.constant(pairs)));
       return math::FmaOp::create(builder, here, other, before);
     });
-    loop(builder, 2 * pairs, depth, kPairStep, Value(), [&](Value k, Value) { return scaled(k); });
-    Value sum = sumOf(builder, own);
+    loop(2 * pairs, depth, kPairStep, Value(), [&](Value k, Value) { return scaled(k); });
+    Value sum = sumOf(own);
     Value less = arith::NegFOp::create(builder, sum);
     storeElement(builder, less, buffer, {row, math.constant(depth + kOwnProducts)});
     storeElement(builder, scale.exponent, buffer, {row, math.constant(depth + kExponent)});
@@ -270,7 +268,7 @@ private:
                                 builder.getF32Type(), tile::MemorySpace::Shared);
     Value panels = tile::ViewOp::create(builder, view, buffer, ValueRange());
     Value none = arith::ConstantOp::create(builder, builder.getZeroAttr(floats(lanes)));
-    Value all = loop(builder, 0, columns / lanes, 1, none, [&](Value panel, Value total) {
+    Value all = loop(0, columns / lanes, 1, none, [&](Value panel, Value total) {
       return arith::AddFOp::create(builder, total, preparePanel(b, panels, panel));
     });
     IndexMath math(builder);
@@ -285,23 +283,23 @@ private:
     Value first = math.mul(panel, math.constant(lanes)), none = math.constant(0);
     auto words = VectorType::get({lanes}, builder.getI32Type());
     Value most = arith::ConstantOp::create(builder, builder.getZeroAttr(words));
-    most = loop(builder, 0, depth, 1, most, [&](Value k, Value before) {
-      return largest(builder, before, loadRow(builder, b, k, first, lanes));
+    most = loop(0, depth, 1, most, [&](Value k, Value before) {
+      return largest(before, loadRow(b, k, first, lanes));
     });
-    const Scale scale = scaleOf(builder, most);
+    const Scale scale = scaleOf(most);
     auto scaled = [&](Value k) {
-      Value numbers = loadRow(builder, b, k, first, lanes);
+      Value numbers = loadRow(b, k, first, lanes);
       numbers = arith::MulFOp::create(builder, numbers, scale.factor);
       storeVector(builder, numbers, panels, {panel, k, none});
       return numbers;
     };
     Value own = arith::ConstantOp::create(builder, builder.getZeroAttr(floats(lanes)));
-    own = loop(builder, 0, pairs, 1, own, [&](Value k, Value before) -> Value {
+    own = loop(0, pairs, 1, own, [&](Value k, Value before) -> Value {
       Value here = scaled(k);
       Value other = scaled(math.add(k, math.constant(pairs)));
       return math::FmaOp::create(builder, here, other, before);
     });
-    loop(builder, 2 * pairs, depth, 1, Value(), [&](Value k, Value) { return scaled(k); });
+    loop(2 * pairs, depth, 1, Value(), [&](Value k, Value) { return scaled(k); });
     storeVector(builder, own, panels, {panel, math.constant(depth + kOwnProducts), none});
     storeVector(builder, scale.exponent, panels, {panel, math.constant(depth + kExponent), none});
     return own;
