@@ -229,6 +229,47 @@ for sizes in ((80, 100, 200), (48, 64, 129), (64, 64, 64)):
     GROUP.add(f"in turn {sizes}", made, given, expected, configs={}, rtol=2**-10)
 
 
+def fetched_ahead(inner: int) -> PrimFunc:
+    """The next step's operands come to the other slots of L0 while one is multiplied; the last
+    step is a short one."""
+    last = (inner - 1) // 32
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, inner), "float16"),
+        B: T.Tensor((inner, 32), "float16"),
+        C: T.Tensor((32, 32), "float32"),
+        m: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_L1((32, inner), "float16")
+            b = T.alloc_L1((inner, 32), "float16")
+            left = T.alloc_L0A((2, 32, 32), "float16")
+            right = T.alloc_L0B((2, 32, 32), "float16")
+            c = T.alloc_L0C((32, 32), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            first = T.min(32, inner)
+            T.copy(a[0:m, 0:first], left[0, 0:m, 0:first])
+            T.copy(b[0:first, :], right[0, 0:first, :])
+            for step in T.serial(last + 1):
+                ahead = T.min(step + 1, last)
+                at = ahead * 32
+                k, more = T.min(32, inner - step * 32), T.min(32, inner - at)
+                T.copy(a[0:m, at : at + more], left[(step + 1) % 2, 0:m, 0:more])
+                T.copy(b[at : at + more, :], right[(step + 1) % 2, 0:more, :])
+                T.mma(left[step % 2, 0:m, 0:k], right[step % 2, 0:k, :], c[0:m, :], init=step == 0)
+            T.copy(c[0:m, :], C[0:m, :])
+
+    return main
+
+
+for inner in (100, 70, 33, 128):
+    given, expected = operands((32, 32, inner), (False, False), "float16")
+    expected[29:] = 0
+    GROUP.add(f"fetched ahead {inner}", fetched_ahead(inner), [*given, 29], {2: expected})
+
+
 def to_operands(rows: bool) -> PrimFunc:
     """Out of L0C to L1, where it is an operand: so many rows, or so many columns."""
 
@@ -378,7 +419,12 @@ def test_product(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in GROUP.cases if "turn" in name or "added" in name or "NT (70" in name]
+    "name",
+    [
+        name
+        for name in GROUP.cases
+        if any(word in name for word in ("turn", "added", "ahead", "vector cores", "NT (70"))
+    ],
 )
 def test_verdicts(name: str) -> None:
     GROUP.check_removals(name)

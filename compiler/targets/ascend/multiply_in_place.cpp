@@ -12,6 +12,8 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/Dominance.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -50,6 +52,12 @@ SmallVector<tile::CopyOp> lastCopiesTo(Value storage, Operation* reader) {
       collect(&op->getBlock()->back());
   }
   return found;
+}
+
+/// Whether two numbers are the same for sure.
+bool isOneNumber(OpFoldResult left, OpFoldResult right) {
+  return left == right || (isa<Value>(left) && isa<Value>(right) &&
+                           isSameNumber(cast<Value>(left), cast<Value>(right)));
 }
 
 OpFoldResult roundUpTo(const IndexMaker& make, OpFoldResult count, int64_t unit) {
@@ -159,11 +167,20 @@ private:
         error.attachNote(copy.getLoc()) << "the copy is here";
         return error;
       }
-      // Of several copies, which may fill other slots, nothing is known.
-      if (copies.size() == 1 && dominance.properlyDominates(copy, gemm))
+      // Of several copies nothing is known, nor of one that may fill another slot.
+      if (copies.size() == 1 && isSameTile(target, region) &&
+          dominance.properlyDominates(copy, gemm))
         requireSame(width, needed, unit, lines, oneRow, asFilled(region, role, "{}", "{}"));
     }
     return success();
+  }
+
+  /// Whether two regions of one buffer are of the same of its tiles for sure.
+  static bool isSameTile(const BufferRegion& left, const BufferRegion& right) {
+    return left.offsets.size() == right.offsets.size() &&
+           llvm::all_of(
+               llvm::zip(ArrayRef(left.offsets).drop_back(2), ArrayRef(right.offsets).drop_back(2)),
+               [](const auto& pair) { return isOneNumber(std::get<0>(pair), std::get<1>(pair)); });
   }
 
   static std::string asFilled(const BufferRegion& region, StringRef role,
@@ -286,16 +303,14 @@ bool isAloneInResult(tile::GemmOp gemm) {
   auto tile = npu::storageOf(c.buffer).getDefiningOp<tile::AllocOp>();
   if (!tile || tile->hasAttr(kOnePartAttr))
     return bool(tile);
-  const auto isSame = [](ArrayRef<OpFoldResult> left, ArrayRef<OpFoldResult> right) {
+  const auto areSame = [](ArrayRef<OpFoldResult> left, ArrayRef<OpFoldResult> right) {
     return llvm::all_of(llvm::zip(left.take_back(2), right.take_back(2)), [](const auto& pair) {
-      const auto [x, y] = pair;
-      return x == y ||
-             (isa<Value>(x) && isa<Value>(y) && isSameNumber(cast<Value>(x), cast<Value>(y)));
+      return isOneNumber(std::get<0>(pair), std::get<1>(pair));
     });
   };
   const auto isThisPart = [&](const BufferRegion& part) {
-    return part.buffer == c.buffer && isSame(part.offsets, c.offsets) &&
-           isSame(part.extents, c.extents);
+    return part.buffer == c.buffer && areSame(part.offsets, c.offsets) &&
+           areSame(part.extents, c.extents);
   };
   const bool isAlone = llvm::all_of(npu::usersOf(tile), [&](Operation* user) {
     if (auto other = dyn_cast<tile::GemmOp>(user))
@@ -308,6 +323,26 @@ bool isAloneInResult(tile::GemmOp gemm) {
   return isAlone;
 }
 
+/// A number where `place` stands, computed anew if it must be; null where that can't be.
+static Value knownAt(Operation* place, Value number, const DominanceInfo& dominance,
+                     IRMapping& made) {
+  if (dominance.properlyDominates(number, place))
+    return number;
+  if (const Value known = made.lookupOrNull(number))
+    return known;
+  Operation* op = number.getDefiningOp();
+  if (!op || !isPure(op) || op->getNumRegions() != 0)
+    return {};
+  for (Value operand : op->getOperands()) {
+    const Value known = knownAt(place, operand, dominance, made);
+    if (!known)
+      return {};
+    made.map(operand, known);
+  }
+  OpBuilder(place).clone(*op, made);
+  return made.lookup(number);
+}
+
 FailureOr<OpFoldResult> columnHeight(const IndexMaker& make, tile::CopyOp copy, Value buffer) {
   const DominanceInfo dominance(copy->getParentOp());
   for (Operation* user : npu::usersOf(npu::storageOf(buffer))) {
@@ -316,8 +351,8 @@ FailureOr<OpFoldResult> columnHeight(const IndexMaker& make, tile::CopyOp copy, 
       continue;
     if (product.getCounts().empty())
       return make.index(int64_t(product.getM()));
-    const Value rows = product.getCounts().front();
-    if (dominance.properlyDominates(rows, copy))
+    IRMapping made;
+    if (const Value rows = knownAt(copy, product.getCounts().front(), dominance, made))
       return roundUpTo(make, getAsOpFoldResult(rows), kFractalSide);
     return copy.emitError("unsupported on ascend: how many rows T.mma has made in this tile in L0C "
                           "is known at run time only, and not here; compute that number before the "
