@@ -115,7 +115,7 @@ TEST_F(ParseKernel, SurvivesMutations) {
     std::string printed;
     llvm::raw_string_ostream stream(printed);
     module->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
-    EXPECT_TRUE(parseKernel(printed, context)) << messages << printed;
+    EXPECT_TRUE(parseKernel(printed, context)) << messages << text << printed;
   }
   EXPECT_GT(good, count / 50) << "mutations are too wild to test what comes after the parser";
   EXPECT_LT(good, count);

@@ -207,6 +207,8 @@ LogicalResult ForOp::verify() {
   if (int64_t(getNumStages()) < 0)
     return emitOpError() << "has " << int64_t(getNumStages())
                          << " stages; the number cannot be negative";
+  if (getNumStages() != 0 && getKind() != LoopKind::Pipelined)
+    return emitOpError() << "has " << getNumStages() << " stages; only a pipelined loop has any";
   if (std::optional<int64_t> step = getConstantIntValue(getStep()); step && *step < 1)
     return emitOpError() << "has step " << *step << "; it is at least 1";
   return verifyIndexArguments(*this, *getBodyBlock(), 1, "loop variables");

@@ -107,6 +107,12 @@ func.func @f(%n: index) {
 }
 // -----
 func.func @f(%n: index) {
+  // expected-error@+1 {{has 2 stages; only a pipelined loop has any}}
+  tile.for %k = %n to %n step %n attributes {num_stages = 2} {}
+  return
+}
+// -----
+func.func @f(%n: index) {
   %c0 = arith.constant 0 : index
   // expected-error@+1 {{has step 0; it is at least 1}}
   tile.for %k = %n to %n step %c0 {}

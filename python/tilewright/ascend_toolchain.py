@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 
-from tilewright import _runtime
-
 #: What decides in `compiler/targets/ascend/build_library.cpp` who builds, and with which headers.
 _VARIABLES = (
     "TILEWRIGHT_ASCENDC",
@@ -57,6 +55,8 @@ def stamp() -> str:
     chosen = tuple(os.environ.get(name, "") for name in _VARIABLES)
     known = _stamps.get(chosen)
     if known is None:
+        from . import _runtime  # which may not be built
+
         parts = [*chosen, *(line for folder in _folders(chosen[1]) for line in _files(folder))]
         known = _stamps[chosen] = _runtime.sha256("\n".join(parts).encode())[:16]
     return known

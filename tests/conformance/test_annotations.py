@@ -265,7 +265,7 @@ def test_misspelt_hints_are_told():
     assert [d.message for d in caught.value.errors] == [
         "panel_size of T.use_swizzle is 0, but must be a positive integer",
         "panel_size of T.use_swizzle is 'row', but must be a positive integer",
-        "order of T.use_swizzle is 'diagonal', but must be 'row' or 'column' or 'mlx'",
+        "order of T.use_swizzle is 'diagonal', but must be 'row' or 'column' or 'col' or 'mlx'",
         "eviction_policy of T.copy is 'first', but must be 'evict_normal' or 'evict_first' or "
         "'evict_last'",
         "prefer_instruction of T.copy is 'TMA', but must be 'tma' or 'cp_async' or 'sync'",

@@ -43,7 +43,7 @@ def check_hint(name: str, given: object, names: tuple[str, ...]) -> None:
 
 
 def _swizzle_hint(panel_size: int, order: str = "row", enable: bool = True) -> None:
-    check_hint("order of T.use_swizzle", order, ("row", "column", "mlx"))
+    check_hint("order of T.use_swizzle", order, ("row", "column", "col", "mlx"))
     if enable:
         if isinstance(panel_size, str) or (isinstance(panel_size, int) and panel_size < 1):
             raise LanguageError(
