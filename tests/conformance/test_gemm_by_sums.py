@@ -143,6 +143,64 @@ def test_what_is_not_finite(dtype, where, side, transposed, late):
     np.testing.assert_array_equal(result, exact(a, b))
 
 
+@pytest.mark.parametrize("where", [5, 40, 90])
+def test_zeros_times_what_is_not_finite(where):
+    """Are NaN, in a row of zeros and in a column."""
+    random = np.random.default_rng(9)
+    a = random.integers(-8, 9, (64, 96)).astype(np.float32)
+    b = random.integers(1, 9, (96, 64)).astype(np.float32)
+    a[7], b[:, 20] = 0, 0
+    b[where, 9], a[30, where] = np.inf, np.nan
+    result = product(64, 64, 96, 64, 64, 96)(a, b)
+    assert np.isnan(result[7, 9]) and np.isnan(result[30, 20])
+    np.testing.assert_array_equal(result, exact(a, b))
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_subnormal_rows_keep_their_bits(side):
+    """Whole numbers of the least one, times whole numbers."""
+    random = np.random.default_rng(10)
+    a = random.integers(-4, 5, (64, 96)).astype(np.float32)
+    b = random.integers(-4, 5, (96, 64)).astype(np.float32)
+    (a, b)[side][:] *= np.float32(2.0**-149)
+    (a, b)[1 - side][:] *= np.float32(2.0**120)
+    np.testing.assert_array_equal(product(64, 64, 96, 64, 64, 96)(a, b), exact(a, b))
+
+
+def test_guarded_parts_are_not_read_elsewhere():
+    """A part that a condition keeps from being one outside of its buffer."""
+
+    @tilewright.jit(out_idx=[2], pass_configs=NORMWISE)
+    def guarded(blocks):
+        @T.prim_func
+        def kernel(
+            A: T.Tensor((2, 64, 96), "float32"),
+            B: T.Tensor((96, 64), "float32"),
+            C: T.Tensor((blocks, 64, 64), "float32"),
+            turns: T.int32,
+        ):
+            with T.Kernel(blocks, threads=128) as bx:
+                a = T.alloc_shared((2, 64, 96), "float32")
+                b = T.alloc_shared((96, 64), "float32")
+                c = T.alloc_fragment((64, 64), "float32")
+                T.copy(A, a)
+                T.copy(B, b)
+                T.clear(c)
+                for _ in T.serial(turns):
+                    if bx < 2:
+                        T.gemm(a[bx, :, :], b, c)
+                T.copy(c, C[bx, :, :])
+
+        return kernel
+
+    random = np.random.default_rng(11)
+    a = random.integers(-3, 4, (2, 64, 96)).astype(np.float32)
+    b = random.integers(-3, 4, (96, 64)).astype(np.float32)
+    result = guarded(20000)(a, b, 2)
+    np.testing.assert_array_equal(result[:2], 2 * (a @ b))
+    assert not result[2:].any()
+
+
 def test_the_largest_numbers_stay_finite():
     largest = np.finfo(np.float32).max
     a = np.full((128, 96), largest * np.float32(0.99), np.float32)

@@ -234,6 +234,15 @@ private:
     const int64_t size = c.type().getShape().back();
     const int64_t all = roundUp(c.type().getShape().back(), kFractalSide);
     const int64_t first = getConstantIntValue(column).value_or(size - n.most);
+    const bool isWider = roundUp(n.most, columnUnit) > roundUp(n.most, kFractalSide);
+    if (isWider && !isAloneInResult(gemm))
+      return gemm.emitError() << "unsupported on ascend: T.mma of columns of "
+                              << tile::dtypeName(b.type().getElementType())
+                              << ", which a copy transposes on their way, makes up to "
+                              << roundUp(n.most, columnUnit)
+                              << " columns of a tile in L0C, of which it takes up to " << n.most
+                              << ", and there are other parts of the tile; give these columns a "
+                              << "tile of their own";
     if (first + roundUp(n.most, columnUnit) <= all)
       return success();
     return gemm.emitError() << "unsupported on ascend: T.mma of columns of "

@@ -7,6 +7,7 @@
 #include "compiler/targets/cpu/loops.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::cpu {
@@ -121,20 +122,19 @@ tile::CopyOp earlierSource(tile::GemmOp reader, const BufferRegion& region) {
 }
 
 Operation* placeToPrepare(tile::GemmOp reader, const BufferRegion& region) {
+  // A place that changes may be outside of the buffer where a condition or a loop without turns keeps the gemm from it.
+  const bool isFixed = llvm::all_of(
+      region.offsets, [](OpFoldResult offset) { return getConstantIntValue(offset).has_value(); });
   Operation* place = reader;
-  for (Operation* around = reader->getParentOp(); around && !isa<tile::LaunchOp>(around);
+  for (Operation* around = reader->getParentOp(); isFixed && around && !isa<tile::LaunchOp>(around);
        around = around->getParentOp()) {
-    const bool isMade =
-        around->isProperAncestor(region.buffer.getDefiningOp()) ||
-        llvm::any_of(region.offsets, [&](OpFoldResult offset) {
-          auto value = dyn_cast<Value>(offset);
-          return value && around->isAncestor(value.getParentRegion()->getParentOp());
-        });
+    const bool isMade = around->isProperAncestor(region.buffer.getDefiningOp());
     const bool isChanged = llvm::any_of(region.buffer.getUses(), [&](OpOperand& use) {
       auto gemm = dyn_cast<tile::GemmOp>(use.getOwner());
       const bool isRead =
           isa<tile::LoadOp>(use.getOwner()) || (gemm && gemm.getCRegion().buffer != region.buffer);
-      return !isRead && (isa<tile::ViewOp>(use.getOwner()) || around->isAncestor(use.getOwner()));
+      const bool isSeenElsewhere = isa<tile::ViewOp, tile::AddressOp>(use.getOwner());
+      return !isRead && (isSeenElsewhere || around->isAncestor(use.getOwner()));
     });
     if (isMade || isChanged)
       break;

@@ -22,8 +22,8 @@
 ///
 /// A float16 becomes float32 on the way, whose errors are small beside those that it has.
 ///
-/// What isn't finite makes a row's or column's terms so, and such gemms are multiplied as usual. A row of zeros gives
-/// zeros.
+/// What isn't finite makes a row's or column's terms so, and such gemms are multiplied as usual, as are rows and columns of
+/// subnormal numbers alone. A row of zeros gives zeros.
 ///
 /// What a loop around doesn't change is prepared before it, a from the tensor that a copy would bring it from; a that is
 /// [K, M] and b that is [N, K] are turned first.
@@ -157,6 +157,19 @@ private:
     return {factor, arith::SelectOp::create(builder, isZero, minusInfinity, exponent)};
   }
 
+  /// A row's or a column's own products, or NaN where its largest magnitude is not finite, or subnormal and so too small to
+  /// be scaled to 1.
+  Value ownOrNan(Value own, Value most) {
+    auto isLess = [&](Value left, int32_t right) -> Value {
+      return arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, left, integer(most, right));
+    };
+    constexpr int32_t leastNormal = 1 << kFractionBits, infinity = 0x7f800000;
+    Value lessOne = arith::SubIOp::create(builder, most, integer(most, 1)); // of 0 the largest
+    Value nan = reinterpreted(integer(most, 0x7fc00000));
+    own = arith::SelectOp::create(builder, isLess(most, infinity), own, nan);
+    return arith::SelectOp::create(builder, isLess(lessOne, leastNormal - 1), nan, own);
+  }
+
   /// A loop from `first` up to `end` that goes on with `start`; what it ends with. `body` gives the next one.
   Value loop(int64_t first, int64_t end, int64_t step, Value start,
              llvm::function_ref<Value(Value, Value)> body) {
@@ -256,7 +269,7 @@ private:
     Value less = arith::NegFOp::create(builder, sum);
     storeElement(builder, less, buffer, {row, math.constant(depth + kOwnProducts)});
     storeElement(builder, scale.exponent, buffer, {row, math.constant(depth + kExponent)});
-    return sum;
+    return ownOrNan(sum, most);
   }
 
   /// b as panels of a vector's columns, scaled, with their terms.
@@ -302,7 +315,7 @@ private:
     loop(2 * pairs, depth, 1, Value(), [&](Value k, Value) { return scaled(k); });
     storeVector(builder, own, panels, {panel, math.constant(depth + kOwnProducts), none});
     storeVector(builder, scale.exponent, panels, {panel, math.constant(depth + kExponent), none});
-    return own;
+    return ownOrNan(own, most);
   }
 
   tile::GemmOp op;

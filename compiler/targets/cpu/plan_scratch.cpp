@@ -114,6 +114,9 @@ private:
          outer = outer->getParentOp())
       if (isLoop(outer))
         span = spans.lookup(outer);
+    if (isa<tile::AddressOp>(user)) // who reads or writes there by its address isn't known
+      if (auto launch = user->getParentOfType<tile::LaunchOp>())
+        span = spans.lookup(launch);
     life.first = std::min(life.first, span.first);
     life.last = std::max(life.last, span.last);
     if (auto view = dyn_cast<tile::ViewOp>(user))

@@ -146,10 +146,14 @@ private:
   void storeSums(Value aStart, Value bStart, Value target, Value resultTarget, int64_t count,
                  ArrayRef<Value> sums) {
     Value ofColumns = loadPlain(constantPointer(bStart, (products + kExponent) * lanes));
+    Value least = arith::ConstantOp::create(
+        builder, DenseElementsAttr::get(vector, builder.getF32FloatAttr(-1000).getValue()));
     SmallVector<Value> scaled;
     for (int64_t r = 0; r < count; ++r) {
       Value ofRow = loadScalar(constantPointer(aStart, r * a.rowStride + products + kExponent));
       Value exponent = arith::AddFOp::create(builder, spread(ofRow), ofColumns);
+      if (!pairsNow) // zeros times what isn't finite stay NaN
+        exponent = arith::MaximumFOp::create(builder, exponent, least);
       scaled.push_back(timesPowerOfTwo(sums[r], exponent));
     }
     either(result.isLast, [&](bool isLast) {
