@@ -508,6 +508,22 @@ def into_few_columns(A, C, n):  # type: ignore[no-untyped-def]
 
 
 @T.macro
+def over_another_part(A, C, n):  # type: ignore[no-untyped-def]
+    a = T.alloc_L1((64, 64), "int8")
+    b = T.alloc_L1((64, 32), "int8")
+    left = T.alloc_L0A((64, 64), "int8")
+    right = T.alloc_L0B((2, 64, 32), "int8")
+    c = T.alloc_L0C((64, 64), "int32")
+    T.copy(A, a)
+    T.copy(A[:, 0:32], b)
+    T.copy(a, left)
+    T.copy(b, right[0, :, :])
+    T.copy(b, right[1, :, :])
+    T.mma(left, right[0, :, 0:16], c[:, 0:16], init=True)
+    T.mma(left, right[1, :, :], c[:, 32:64], init=True)
+
+
+@T.macro
 def in_part_of_a_square(A, C, n):  # type: ignore[no-untyped-def]
     a = T.alloc_L1((64, 64), "int8")
     right = T.alloc_L0B((64, 48), "int8")
@@ -556,22 +572,51 @@ UNLIKE = (
 )
 
 
+@T.macro
+def of_the_turn_before(A, C, n):  # type: ignore[no-untyped-def]
+    a = T.alloc_L1((64, 64), "float16")
+    left = T.alloc_L0A((64, 64), "float16")
+    right = T.alloc_L0B((64, 64), "float16")
+    c = T.alloc_L0C((64, 64), "float32")
+    T.copy(A, a)
+    T.copy(a, right)
+    for turn in T.serial(3):
+        rows = 48 - 16 * turn
+        if turn > 0:
+            T.copy(c[0 : rows + 16, :], C[0 : rows + 16, :])
+        T.copy(a[0:rows, :], left[0:rows, :])
+        T.mma(left[0:rows, :], right, c[0:rows, :], init=True)
+
+
+NOT_HERE = (
+    "unsupported on ascend: how many rows T.mma has made in this tile in L0C is known at run time "
+    "only, and not here; compute that number before the loop or branch"
+)
+
+
 @pytest.mark.parametrize(
     ("body", "dtype", "message"),
     [
+        (of_the_turn_before, "float16", NOT_HERE),
         (behind_the_first_row, "float16", PARTS),
         (into_two_parts, "float16", PARTS),
         (
             stored_elsewhere,
             "float16",
-            "unsupported on ascend: how many rows T.mma has made in this tile in L0C is known at "
-            "run time only, and not here; compute that number before the loop or branch",
+            NOT_HERE,
         ),
         (
             into_few_columns,
             "int8",
             "unsupported on ascend: T.mma of columns of int8, which a copy transposes on their "
             "way, makes up to 64 of a tile of 48 in L0C; give it as many",
+        ),
+        (
+            over_another_part,
+            "int8",
+            "unsupported on ascend: T.mma of columns of int8, which a copy transposes on their "
+            "way, makes up to 32 columns of a tile in L0C, of which it takes up to 16, and there "
+            "are other parts of the tile; give these columns a tile of their own",
         ),
         (
             in_part_of_a_square,

@@ -352,6 +352,22 @@ static Value knownAt(Operation* place, Value number, const DominanceInfo& domina
   return made.lookup(number);
 }
 
+/// Where a copy of what a product of an earlier turn has made stands before the next one: the outermost loop around both.
+/// Else the copy itself.
+static Operation* whereProductIsKnown(tile::CopyOp copy, npu::MmadOp product) {
+  Operation* before = copy;
+  while (before && !before->getBlock()->findAncestorOpInBlock(*product))
+    before = before->getParentOp();
+  if (!before || !before->isBeforeInBlock(before->getBlock()->findAncestorOpInBlock(*product)))
+    return copy;
+  Operation* place = copy;
+  for (Operation* around = before->getParentOp(); around && !isa<tile::LaunchOp>(around);
+       around = around->getParentOp())
+    if (isa<tile::ForOp, tile::WhileOp, LoopLikeOpInterface>(around))
+      place = around;
+  return place;
+}
+
 FailureOr<OpFoldResult> columnHeight(const IndexMaker& make, tile::CopyOp copy, Value buffer) {
   const DominanceInfo dominance(copy->getParentOp());
   for (Operation* user : npu::usersOf(npu::storageOf(buffer))) {
@@ -361,7 +377,8 @@ FailureOr<OpFoldResult> columnHeight(const IndexMaker& make, tile::CopyOp copy, 
     if (product.getCounts().empty())
       return make.index(int64_t(product.getM()));
     IRMapping made;
-    if (const Value rows = knownAt(copy, product.getCounts().front(), dominance, made))
+    Operation* place = whereProductIsKnown(copy, product);
+    if (const Value rows = knownAt(place, product.getCounts().front(), dominance, made))
       return roundUpTo(make, getAsOpFoldResult(rows), kFractalSide);
     return copy.emitError("unsupported on ascend: how many rows T.mma has made in this tile in L0C "
                           "is known at run time only, and not here; compute that number before the "
