@@ -12,12 +12,14 @@
 ///
 /// A thread runs block after block, x fastest. A block that reads its tile, computes and writes leaves the memory
 /// idle while it computes, and waits for it then. Only copies of consecutive memory at the launch's top level
-/// count; the element-wise nests there ask for the lines, each for a share by its work. A tensor that the
-/// second-level cache holds anyway is left alone.
+/// count; the element-wise nests there ask for the lines, each for a share by its work. Those that do less than half of
+/// what the costliest does ask for none: they wait for memory themselves. A tensor that the second-level cache holds
+/// anyway is left alone.
 ///
-/// On AVX2 one line of each page that the next block writes is asked for, too: not for its contents, but so that the page's
+/// On x86 one line of each page that the next block writes is asked for, too: not for its contents, but so that the page's
 /// address is known when the stores come. A core finds it only then, and in a virtual machine that takes as long as 400
-/// instructions, which the stores behind it wait for.
+/// instructions, which the stores behind it wait for. It is asked for to the first-level cache: what is only wanted in the
+/// second one doesn't enter the first table of addresses.
 ///
 /// It stands before the copies are loops, and after what is known
 /// to be in bounds is marked.
@@ -169,6 +171,17 @@ void askForShare(ImplicitLocOpBuilder& inner, Value strip, int64_t count, ArrayR
   }
 }
 
+/// Leaves the nests that compute much, and what they cost together.
+int64_t keepTheCostly(SmallVector<Strips>& nests) {
+  int64_t most = 0, sum = 0;
+  for (const Strips& strips : nests)
+    most = std::max(most, strips.cost);
+  llvm::erase_if(nests, [&](const Strips& strips) { return 2 * strips.cost < most; });
+  for (const Strips& strips : nests)
+    sum += strips.cost;
+  return sum;
+}
+
 /// Cuts a nest into strips, each of which asks for its share first.
 void cutIntoStrips(const Strips& strips, ArrayRef<Tile> tiles, int64_t begin, int64_t end) {
   if (scf::ForOp loop = strips.loop) {
@@ -220,7 +233,7 @@ public:
         continue;
       if (Value start = startOf(store))
         for (int64_t page = 0; page < bytes; page += pageBytes)
-          prefetch(builder, start, IndexMath(builder).constant(page));
+          prefetch(builder, start, IndexMath(builder).constant(page), CacheLevel::First);
     }
   }
 
@@ -265,22 +278,16 @@ private:
 void fetchNextBlock(tile::LaunchOp launch, bool asksForPages) {
   SmallVector<tile::CopyOp> copies;
   SmallVector<Strips> nests;
-  int64_t cost = 0;
   for (Operation& op : *launch.getBodyBlock()) {
     if (auto copy = dyn_cast<tile::CopyOp>(op); copy && bytesInOnePiece(copy.getSourceRegion())) {
       copies.push_back(copy);
       nests.clear(); // only what follows all copies knows all addresses
-      cost = 0;
     } else if (auto nest = dyn_cast<tile::ParallelOp>(op)) {
-      if (std::optional<Strips> strips = stripsOf(nest)) {
+      if (std::optional<Strips> strips = stripsOf(nest))
         nests.push_back(*strips);
-        cost += strips->cost;
-      }
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      if (std::optional<Strips> strips = stripsOf(loop)) {
+      if (std::optional<Strips> strips = stripsOf(loop))
         nests.push_back(*strips);
-        cost += strips->cost;
-      }
     }
   }
   if (copies.empty() || nests.empty())
@@ -297,6 +304,7 @@ void fetchNextBlock(tile::LaunchOp launch, bool asksForPages) {
     for (auto nest : launch.getBodyBlock()->getOps<tile::ParallelOp>())
       NextStores(launch, nest).ask(asked);
   }
+  const int64_t cost = keepTheCostly(nests);
   int64_t done = 0;
   for (const Strips& strips : nests) {
     const int64_t before = done;
@@ -330,7 +338,7 @@ struct FetchNextBlock : MachinePass<FetchNextBlock> {
   void runOnOperation() override {
     SmallVector<tile::LaunchOp> launches(getOperation().getOps<tile::LaunchOp>());
     for (tile::LaunchOp launch : launches) {
-      fetchNextBlock(launch, machine.isX86 && machine.vectorBits == 256);
+      fetchNextBlock(launch, machine.isX86);
       dropNotes(launch);
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-fetch-next-block --split-input-file | FileCheck %s
-// RUN: tilewright-opt %s --cpu-fetch-next-block=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
+// RUN: tilewright-opt %s --cpu-fetch-next-block=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=PAGES
+// RUN: tilewright-opt %s --cpu-fetch-next-block=cpu=avx512 --split-input-file | FileCheck %s --check-prefix=PAGES
 
 // The next row's 256 lines are asked for by the nest that computes: 16 strips of 256 elements, 16 lines each.
 // CHECK-LABEL: func.func @rows
@@ -102,23 +103,23 @@ func.func @note(%X: !tile.buffer<4096x4096xbf16, global> {tile.name = "X"}) attr
 
 // -----
 
-// On AVX2 the two pages that the next block writes are asked for by this one before it writes, from the first
-// element of the row on. A small tensor is not, nor one whose place depends on memory.
-// AVX2-LABEL: func.func @written
-// AVX2: tile.launch (%[[B:.*]]) in
-// AVX2: tile.copy
-// AVX2: %[[NEXT:.*]] = arith.addi %[[B]], %c1
-// AVX2: %[[TWICE:.*]] = arith.muli %[[NEXT]], %c2{{.*}} : index
-// AVX2: %[[ROW:.*]] = arith.addi %[[TWICE]], %c0
-// AVX2: %[[FLAT:.*]] = arith.muli %[[ROW]], %c4096
-// AVX2: %[[WIDE:.*]] = arith.index_cast %[[FLAT]]
-// AVX2: %[[PLACE:.*]] = llvm.getelementptr %{{.*}}[%[[WIDE]]] : {{.*}} bf16
-// AVX2: %[[FIRST:.*]] = llvm.getelementptr %[[PLACE]]
-// AVX2: "llvm.intr.prefetch"(%[[FIRST]])
-// AVX2: %[[SECOND:.*]] = llvm.getelementptr %[[PLACE]]
-// AVX2: "llvm.intr.prefetch"(%[[SECOND]])
-// AVX2-NOT: prefetch
-// AVX2: scf.for
+// On x86 the two pages that the next block writes are asked for by this one before it writes, from the first
+// element of the row on, to the first-level cache. A small tensor is not, nor one whose place depends on memory.
+// PAGES-LABEL: func.func @written
+// PAGES: tile.launch (%[[B:.*]]) in
+// PAGES: tile.copy
+// PAGES: %[[NEXT:.*]] = arith.addi %[[B]], %c1
+// PAGES: %[[TWICE:.*]] = arith.muli %[[NEXT]], %c2{{.*}} : index
+// PAGES: %[[ROW:.*]] = arith.addi %[[TWICE]], %c0
+// PAGES: %[[FLAT:.*]] = arith.muli %[[ROW]], %c4096
+// PAGES: %[[WIDE:.*]] = arith.index_cast %[[FLAT]]
+// PAGES: %[[PLACE:.*]] = llvm.getelementptr %{{.*}}[%[[WIDE]]] : {{.*}} bf16
+// PAGES: %[[FIRST:.*]] = llvm.getelementptr %[[PLACE]]
+// PAGES: "llvm.intr.prefetch"(%[[FIRST]]) <{cache = 1 : i32, hint = 3 : i32
+// PAGES: %[[SECOND:.*]] = llvm.getelementptr %[[PLACE]]
+// PAGES: "llvm.intr.prefetch"(%[[SECOND]]) <{cache = 1 : i32, hint = 3 : i32
+// PAGES-NOT: prefetch
+// PAGES: scf.for
 // CHECK-LABEL: func.func @written
 // CHECK-NOT: prefetch
 // CHECK: tile.copy
@@ -143,6 +144,39 @@ func.func @written(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"},
       tile.store %w, %Y[%row, %j] in_bounds : !tile.buffer<8192x4096xbf16, global>
       tile.store %w, %Z[%i, %j] in_bounds : !tile.buffer<16x4096xbf16, global>
       tile.store %w, %V[%place, %j] in_bounds : !tile.buffer<4096x4096xbf16, global>
+    }
+  }
+  return
+}
+
+// -----
+
+// A nest that does less than half of what the costliest does asks for nothing.
+// CHECK-LABEL: func.func @unlike
+// CHECK: tile.copy
+// CHECK-NOT: prefetch
+// CHECK: tile.parallel
+// CHECK-SAME: in [1, 4096]
+// CHECK: arith.maximumf
+// CHECK: scf.for
+// CHECK: prefetch
+// CHECK: tile.parallel
+// CHECK-SAME: in [1, 256]
+// CHECK: math.exp
+func.func @unlike(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %n = arith.constant 4096 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %x = tile.alloc "x" : !tile.buffer<1x4096xf32, fragment>
+    tile.copy %X[%b, 0] [1, 4096] : !tile.buffer<4096x4096xf32, global> to %x : !tile.buffer<1x4096xf32, fragment>
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+      %w = arith.maximumf %v, %v : f32
+      tile.store %w, %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    }
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+      %w = math.exp %v : f32
+      tile.store %w, %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
     }
   }
   return
