@@ -331,7 +331,7 @@ def swiglu_form(dtype: str) -> dict[str, int]:
     cpu = _compiler.host_cpu()
     if "avx512" in cpu:
         return {} if cpu.startswith("znver") else {"block": 8192}
-    return {"block": 4096} if dtype == "bfloat16" else {}
+    return {"block": 4096 if dtype == "bfloat16" else 2048}
 
 
 def wide(operator: str, dtype: str, beside_copy: bool) -> Speed:

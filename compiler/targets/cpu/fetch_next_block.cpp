@@ -6,9 +6,9 @@
 /// becomes
 ///   tile.copy %X[%b, 0] [1, 4096] to %x
 ///   %next = llvm.getelementptr %X[(%b + 1) * 4096]
-///   scf.for %strip = 0 to 16 {
-///     scf.for %line = 0 to 16 { llvm.intr.prefetch %next + (%strip * 16 + %line) * 64 }
-///     tile.parallel (%j) in [256] { ... of %strip * 256 + %j } }
+///   scf.for %strip = 0 to 64 {
+///     scf.for %line = 0 to 4 { llvm.intr.prefetch %next + (%strip * 4 + %line) * 64 }
+///     tile.parallel (%j) in [64] { ... of %strip * 64 + %j } }
 ///
 /// A thread runs block after block, x fastest. A block that reads its tile, computes and writes leaves the memory
 /// idle while it computes, and waits for it then. Only copies of consecutive memory at the launch's top level
@@ -48,8 +48,8 @@ using tile::BufferRegion;
 
 /// Tensors smaller than this stay in the second-level cache; a block's tile may not take most of it.
 constexpr int64_t leastTensorBytes = 1 << 20, mostTileBytes = 128 << 10;
-/// Elements between two requests: enough for a loop on vectors to be worth its start.
-constexpr int64_t stripElements = 256;
+/// Elements between two requests: enough for some vectors, and few, so that the memory is asked evenly.
+constexpr int64_t stripElements = 64;
 /// Of memory whose address is found at once.
 constexpr int64_t pageBytes = 4096;
 

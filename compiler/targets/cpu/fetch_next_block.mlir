@@ -3,18 +3,18 @@
 // RUN: tilewright-opt %s --cpu-fetch-next-block=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=PAGES
 // RUN: tilewright-opt %s --cpu-fetch-next-block=cpu=avx512 --split-input-file | FileCheck %s --check-prefix=PAGES
 
-// The next row's 256 lines are asked for by the nest that computes: 16 strips of 256 elements, 16 lines each.
+// The next row's 256 lines are asked for by the nest that computes: 64 strips of 64 elements, 4 lines each.
 // CHECK-LABEL: func.func @rows
 // CHECK: tile.launch (%[[B:.*]]) in
 // CHECK: %[[NEXT:.*]] = arith.addi %[[B]], %c1
 // CHECK: %[[ROW:.*]] = arith.muli %[[NEXT]], %c4096
 // CHECK: %[[ADDRESS:.*]] = llvm.getelementptr %
 // CHECK: tile.copy
-// CHECK: scf.for %[[STRIP:.*]] = %{{.*}} to %c16
-// CHECK: scf.for
+// CHECK: scf.for %[[STRIP:.*]] = %{{.*}} to %c64
+// CHECK: scf.for %{{.*}} to %c4
 // CHECK: %[[LINE:.*]] = llvm.getelementptr %[[ADDRESS]]
 // CHECK: "llvm.intr.prefetch"(%[[LINE]])
-// CHECK: tile.parallel (%[[I:.*]], %[[J:.*]]) in [1, 256] {
+// CHECK: tile.parallel (%[[I:.*]], %[[J:.*]]) in [1, 64] {
 // CHECK: %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[J]]
 // CHECK: tile.load %{{.*}}[%[[I]], %[[COLUMN]]]
 func.func @rows(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
@@ -161,7 +161,7 @@ func.func @written(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"},
 // CHECK: scf.for
 // CHECK: prefetch
 // CHECK: tile.parallel
-// CHECK-SAME: in [1, 256]
+// CHECK-SAME: in [1, 64]
 // CHECK: math.exp
 func.func @unlike(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
   %n = arith.constant 4096 : index

@@ -60,7 +60,7 @@ using tile::BufferRegion;
 using tile::BufferType;
 
 /// Elements of a strip.
-constexpr int64_t kStrip = 256;
+constexpr int64_t kStrip = 64;
 
 /// A buffer on chip that nothing has another view of.
 bool isPlain(Value buffer) {

@@ -43,8 +43,8 @@ func.func @rows() attributes {tile.kernel} {
 
 // A single long row in strips, which carry what FetchNextBlock wants to know; the old maximum takes part.
 // CHECK-LABEL: func.func @strips
-// CHECK: scf.for %[[STRIP:.*]] = %{{.*}} to %c16
-// CHECK: arith.muli %[[STRIP]], %c256
+// CHECK: scf.for %[[STRIP:.*]] = %{{.*}} to %c64
+// CHECK: arith.muli %[[STRIP]], %c64
 // CHECK: scf.for
 // CHECK: } {cpu.strip_cost = {{[0-9]+}} : i64}
 // CHECK: %[[OLD:.*]] = tile.load
