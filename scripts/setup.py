@@ -5,7 +5,8 @@
 With root (or passwordless sudo) apt-get installs the Debian packages; without, they are unpacked
 into `.deps`. Either way `.deps/env.sh` then names the paths; the Makefile sources it. When nothing
 is missing this takes milliseconds: `.deps/stamp` holds the digest of the lists.
-TILEWRIGHT_SETUP=unpack chooses the way without root.
+TILEWRIGHT_SETUP=unpack chooses the way without root. A `.venv` that is a symbolic link is refused
+where it runs another checkout; TILEWRIGHT_LINKED_VENV=1 has it run this one from now on.
 
 Exit status: 0 all there; 1 something required could not be installed: it says which, and how to
 get it.
@@ -41,6 +42,8 @@ DEPS = ROOT / ".deps"
 VENV = ROOT / ".venv"
 LOG = DEPS / "setup.log"
 LLVM = "lib/llvm-22"
+#: Puts the checkout on the path of .venv's Python.
+PATH_FILE = "tilewright_checkout.pth"
 OLDEST_PYTHON = (3, 11)
 
 
@@ -93,6 +96,22 @@ def make_venv() -> None:
         run_logged([python, f"{wheels[-1]}/pip", "install", "--no-index", wheels[-1]], LOG, "pip")
     else:
         run_logged([sys.executable, "-m", "venv", "--clear", VENV], LOG, "venv")
+
+
+def whose_venv() -> str:
+    """Why `.venv` must not be written, in a sentence: it is a link to what other checkouts use."""
+    if not VENV.is_symlink() or os.environ.get("TILEWRIGHT_LINKED_VENV", "") not in ("", "0"):
+        return ""
+    files = VENV.glob(f"lib/python3*/site-packages/{PATH_FILE}")
+    runs = [file.read_text().partition("\n")[0] for file in files]
+    if runs and all(Path(folder) == ROOT / "python" for folder in runs):
+        return ""  # since it was permitted
+    return (
+        f".venv is a symbolic link to {VENV.resolve()}, which "
+        f"{f'runs {Path(runs[0]).parent}' if runs else 'is not of this checkout'} and would run "
+        f"{ROOT} from now on: remove the link, for a .venv of its own, or set "
+        "TILEWRIGHT_LINKED_VENV=1 to have it so"
+    )
 
 
 def installed_python_packages() -> dict[str, str]:
@@ -158,7 +177,7 @@ def path_lines(package: Path) -> str:
 def expose_package() -> None:
     """Makes .venv's `import tilewright` and command `tilewright` use this checkout's build."""
     for site in VENV.glob("lib/python3*/site-packages"):
-        (site / "tilewright_checkout.pth").write_text(path_lines(ROOT / "python"))
+        (site / PATH_FILE).write_text(path_lines(ROOT / "python"))
     command = VENV / "bin/tilewright"
     command.write_text(
         f"#!{VENV}/bin/python\nimport sys\n\nfrom tilewright.cli import main\n\nsys.exit(main())\n"
@@ -216,6 +235,9 @@ def main() -> int:
     if sys.version_info < OLDEST_PYTHON:
         version = sys.version.split()[0]
         print(f"setup: needs Python 3.11 or newer, not {version}: make PYTHON=python3.11 ...")
+        return 1
+    if whose := whose_venv():
+        print(f"setup: error: {whose}", file=sys.stderr)
         return 1
     packages = read_packages(SCRIPTS / "packages.txt")
     stamp = DEPS / "stamp"

@@ -386,6 +386,45 @@ def test_the_path_file_of_a_removed_checkout_is_silent(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_a_linked_venv_stays_as_it_is(tmp_path, monkeypatch, capsys):
+    """Those that use it, too, would run this checkout; nothing is installed before that is told."""
+
+    def fail(*_):
+        raise AssertionError("it went on")
+
+    site = tmp_path / "other/.venv/lib/python3.11/site-packages"
+    site.mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    link, target = tmp_path / "here/.venv", tmp_path / "other/.venv"
+    link.symlink_to(target)
+    monkeypatch.delenv("TILEWRIGHT_LINKED_VENV", raising=False)
+    for name, value in (("ROOT", link.parent), ("VENV", link), ("DEPS", tmp_path / ".deps")):
+        monkeypatch.setattr(setup, name, value)
+    monkeypatch.setattr(setup, "read_packages", fail)
+    texts = {"": "is not of this checkout", setup.path_lines(tmp_path / "other/python"): "runs "}
+    for text, says in texts.items():
+        if text:
+            (site / setup.PATH_FILE).write_text(text)
+            says += str(tmp_path / "other")
+        assert setup.main() == 1
+        assert capsys.readouterr().err == (
+            f"setup: error: .venv is a symbolic link to {target}, which {says} and would run "
+            f"{link.parent} from now on: remove the link, for a .venv of its own, or set "
+            "TILEWRIGHT_LINKED_VENV=1 to have it so\n"
+        )
+        assert not text or (site / setup.PATH_FILE).read_text() == text
+    monkeypatch.setenv("TILEWRIGHT_LINKED_VENV", "1")
+    with pytest.raises(AssertionError, match="it went on"):
+        setup.main()
+    monkeypatch.delenv("TILEWRIGHT_LINKED_VENV")
+    (target / "bin").mkdir()
+    setup.expose_package()
+    assert setup.whose_venv() == ""  # it is this checkout's since
+    link.unlink()
+    link.mkdir()
+    assert setup.whose_venv() == ""
+
+
 def test_packages_that_pip_does_not_get_are_named_with_a_way_to_get_them(tmp_path, monkeypatch):
     def fail(command, log, what):
         raise debian_packages.SetupError(f"{what} failed")
