@@ -3,6 +3,7 @@
 
 #include "compiler/driver/compile_for_target.h"
 #include "compiler/driver/convert_diagnostic.h"
+#include "compiler/ir/drop_unused_tensors.h"
 #include "compiler/ir/kernel_arguments.h"
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
@@ -171,6 +172,16 @@ std::vector<Diagnostic> unwrittenResults(const KernelModule& module,
                              "memory before",
                          {}});
   return found;
+}
+
+std::vector<unsigned> dropUnusedTensors(const std::shared_ptr<KernelModule>& module,
+                                        const std::vector<unsigned>& kept) {
+  const BuiltKernel& kernel = BuiltKernel::of(*module);
+  auto guard = kernel.lock();
+  std::vector<unsigned> dropped;
+  for (auto function : kernel.module().getOps<mlir::func::FuncOp>())
+    llvm::append_range(dropped, tile::dropUnusedTensors(function, kept));
+  return dropped;
 }
 
 } // namespace tilewright

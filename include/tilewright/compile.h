@@ -49,6 +49,11 @@ std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions
 std::vector<Diagnostic> unwrittenResults(const KernelModule& kernel,
                                          const std::vector<size_t>& results);
 
+/// Takes the tensors from a kernel's parameters that it neither reads nor writes, but for those in `kept` and those that alone
+/// tell a symbol that it needs. Gives their numbers. Nobody else may use the kernel meanwhile.
+std::vector<unsigned> dropUnusedTensors(const std::shared_ptr<KernelModule>& kernel,
+                                        const std::vector<unsigned>& kept);
+
 /// The CPU that "native" stands for on this machine, as LLVM names it, and its level.
 std::string hostCpu();
 

@@ -602,6 +602,7 @@ void bindCompile(nb::module_& module) {
              "is_cancelled"_a = nb::none());
   module.def("inspect", &inspect, "kernel"_a, "options"_a = CompileOptions{});
   module.def("unwritten_results", &unwrittenResults, "kernel"_a, "results"_a);
+  module.def("drop_unused_tensors", &dropUnusedTensors, "kernel"_a, "kept"_a);
   module.def("host_cpu", &hostCpu);
   module.def("cpu_problem", &cpuProblem, "cpu"_a, "target"_a = "cpu");
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&endWithoutCompilations));

@@ -92,7 +92,7 @@ ELSEWHERE = {
     "jit.kernel": "kernel",
     "transform": "options",
     "transform.pass_config": "options",
-    "transform.simplify": "options",
+    "transform.simplify": "simplify",
     **dict.fromkeys(("language.common", "language.tir"), "language"),
     **dict.fromkeys(("language.eager", "language.eager.builder"), "language"),
     **dict.fromkeys(("language.tir.ir", "language.tir.op"), "language"),

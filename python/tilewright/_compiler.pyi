@@ -379,6 +379,10 @@ def interpret(
 def unwritten_results(kernel: KernelModule, results: Sequence[int]) -> list[Diagnostic]:
     """Warnings of those of these parameters that no statement writes."""
 
+def drop_unused_tensors(kernel: KernelModule, kept: Sequence[int]) -> list[int]:
+    """Takes the tensors that nothing reads or writes from a kernel's parameters, but for those in `kept`
+    and those that alone tell a symbol; gives their numbers."""
+
 def host_cpu() -> str:
     """The CPU that "native" stands for on this machine."""
 

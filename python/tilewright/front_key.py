@@ -168,6 +168,9 @@ class _Description:
             self.parts.append(name)
             self.add(value.function)
             self._annotation_names(value.function, getattr(value, "names", {}))
+        elif name == "SimplifiedPrimFunc":
+            self.parts.append(name)
+            self.add(value.kernel)
         elif name == "EagerPrimFunc":
             self.add(value.function)
             call = value.call

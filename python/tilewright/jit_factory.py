@@ -21,6 +21,7 @@ from .options import (
     remark,
     remark_flags,
 )
+from .simplify import apply_simplify
 from .suggestions import which_exist
 
 TYPE_CHECKING = False
@@ -127,6 +128,8 @@ class JITFunction:
     """
 
     def __init__(self, function: FunctionType, **choices: Any) -> None:
+        if vars(function).get("gives_simplified"):  # by simplify_prim_func
+            function, choices["simplifies"] = vars(function)["__wrapped__"], True
         self.function = function
         self.choices = choices
         self.__name__ = function.__name__
@@ -189,7 +192,8 @@ class JITFunction:
 
     def options_key(self) -> str:
         numbers = self.choices.get("out_idx"), self.choices.get("workspace_idx")
-        return f"{self.options().description()} {numbers!r}"
+        simplifies = " simplified" if self.choices.get("simplifies") else ""
+        return f"{self.options().description()} {numbers!r}{simplifies}"
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """As a method of a class: called with its object first."""
@@ -261,7 +265,8 @@ class JITFunction:
         self._check_names(keywords)
         options = self.options()
         outputs = output_numbers(self.choices.get("out_idx"), self.choices.get("workspace_idx"))
-        front = front_key(self.function, [args, keywords, outputs], options.description())
+        asked = [args, keywords, outputs, self.choices.get("simplifies")]
+        front = front_key(self.function, asked, options.description())
         made: list[PrimFunc] = []
 
         def tir() -> PrimFunc:
@@ -295,6 +300,8 @@ class JITFunction:
                 + (_missing_return(self.function) if made is None else "")
             )
         kernel: PrimFunc = made
+        if self.choices.get("simplifies"):
+            kernel = apply_simplify(kernel)
         kernel.arguments = self._named(args, keywords)
         return kernel
 

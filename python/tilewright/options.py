@@ -11,6 +11,8 @@ from enum import Enum, EnumMeta, StrEnum
 
 from .captured_state import is_ours
 from .errors import TilewrightWarning, unsupported
+from .simplify import apply_simplify as apply_simplify
+from .simplify import simplify_prim_func as simplify_prim_func
 from .suggestions import did_you_mean
 
 TYPE_CHECKING = False
@@ -45,14 +47,6 @@ def tracing_for(target: str) -> Iterator[None]:
 
 #: The targets of `with tvm.target.Target(...)`, the innermost last.
 scoped_targets: list[str] = []
-
-
-def simplify_prim_func(function: Any) -> Any:
-    """The function itself: here every kernel is simplified when it is compiled."""
-    return function
-
-
-apply_simplify = simplify_prim_func
 
 
 class PassContext:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ..capture.kernel import CapturedKernel
 
 
+#: Classes of kernels and of what makes them.
+_KERNELS = ("PrimFunc", "SimplifiedPrimFunc", "JITFunction", "KernelFactory")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="a Python file with a kernel")
     parser.add_argument(
@@ -119,7 +123,7 @@ def _check_arguments(factory: Any, arguments: dict[str, Any]) -> None:
 
 
 def _is_kernel(value: object) -> bool:
-    return type(value).__name__ in ("PrimFunc", "JITFunction", "KernelFactory")
+    return type(value).__name__ in _KERNELS
 
 
 def _is_from(kernel: Any, path: Path) -> bool:
