@@ -5,6 +5,7 @@
 #include "compiler/builder/operands.h"
 #include "compiler/ir/address_attribute.h"
 #include "compiler/ir/place_of.h"
+#include "compiler/ir/reducer_updates.h"
 
 namespace tilewright {
 
@@ -286,6 +287,15 @@ void KernelBuilder::annotateReducer(Buffer tile, std::string_view op) {
     return;
   if (auto alloc = state->record(tile).ir.getDefiningOp<tile::AllocOp>())
     alloc->setAttr("reducer", state->ir.getStringAttr(op));
+}
+
+bool KernelBuilder::endsUpdate() const {
+  mlir::Block* block = state->ir.getInsertionBlock();
+  const mlir::Block::iterator point = state->ir.getInsertionPoint();
+  if (!block || point == block->begin())
+    return false;
+  auto store = mlir::dyn_cast<tile::StoreOp>(*std::prev(point));
+  return store && tile::readOfUpdate(store);
 }
 
 void KernelBuilder::annotateOverlaps(Buffer tensor) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops on scalars and on single elements.
 #include "compiler/interpreter/machine.h"
-#include "compiler/interpreter/reducer_updates.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/reducer_updates.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -155,7 +155,7 @@ mlir::LogicalResult Machine::runTensorAt(Agent& agent, tile::TensorAtOp op) {
 }
 
 mlir::LogicalResult Machine::runLoad(Agent& agent, tile::LoadOp op) {
-  const bool outer = std::exchange(isAtomic, isAtomic || isUpdate(op));
+  const bool outer = std::exchange(isAtomic, isAtomic || tile::isUpdate(op));
   auto value =
       read(op, buffer(agent, op.getBuffer()), integers(agent, op.getIndices()), op.getInBounds());
   isAtomic = outer;
@@ -166,7 +166,7 @@ mlir::LogicalResult Machine::runLoad(Agent& agent, tile::LoadOp op) {
 }
 
 mlir::LogicalResult Machine::runStore(Agent& agent, tile::StoreOp op) {
-  const bool outer = std::exchange(isAtomic, isAtomic || readOfUpdate(op));
+  const bool outer = std::exchange(isAtomic, isAtomic || tile::readOfUpdate(op));
   const mlir::LogicalResult result =
       write(op, buffer(agent, op.getBuffer()), integers(agent, op.getIndices()),
             scalar(agent, op.getValue()), op.getInBounds());

@@ -169,6 +169,8 @@ public:
   /// Iterations of a parallel loop may combine elements of the tile with what they have, by `op`: sum max min
   /// bitand bitor bitxor. Written as q[i] = q[i] + x, this is no race.
   void annotateReducer(Buffer tile, std::string_view op);
+  /// Whether the store that was just built ends such an update.
+  bool endsUpdate() const;
 
   // Scalars
   Value constant(bool value);

@@ -283,6 +283,7 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
       .def("end_block", &KernelBuilder::endBlock)
       .def("annotate_overlaps", &KernelBuilder::annotateOverlaps, "tensor"_a)
       .def("annotate_reducer", &KernelBuilder::annotateReducer, "tile"_a, "op"_a)
+      .def("ends_update", &KernelBuilder::endsUpdate)
       .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)
       .def(
           "tensor_at",

@@ -64,8 +64,8 @@ def test_plain_updates(agree, random, op):
     agree(kernel, [a, np.zeros(COLUMNS, np.int32)], {1: functions[op].reduce(a, axis=0)})
 
 
-def found(statement):
-    """What the interpreter finds where 8 iterations run `statement(q, o, A, i)`; q is a sum."""
+def kernel_with(statement):
+    """8 iterations run `statement(q, o, A, i)`; q is a sum."""
 
     @T.prim_func
     def kernel(A: T.Tensor((8,), "float32")):
@@ -77,12 +77,16 @@ def found(statement):
                 statement(q, o, A, i)
             T.finalize_reducer(q)
 
-    with pytest.raises(tilewright.KernelError) as caught:
-        tilewright.compile(kernel, target="reference")(np.ones(8, np.float32))
-    return [d.message for d in caught.value.errors]
+    return kernel
 
 
-def test_what_is_no_update_races():
+NO_UPDATE = (
+    "reducer 'q' is a 'sum', so until T.finalize_reducer it is written by T.reducer_update, or as "
+    "q[i] += x"
+)
+
+
+def test_what_is_no_update_is_refused():
     @T.macro
     def stored(q, o, A, i):
         q[0] = A[i]
@@ -92,20 +96,48 @@ def test_what_is_no_update_races():
         q[0] = T.max(q[0], A[i])
 
     @T.macro
-    def no_reducer(q, o, A, i):
-        o[0] += A[i]
+    def of_another_element(q, o, A, i):
+        q[i // 8] = q[0] + A[i]
+
+    @T.macro
+    def taken_off(q, o, A, i):
+        q[0] -= A[i]
 
     @T.macro
     def looked_at(q, o, A, i):
         q[0] += A[i]
         A[i] = q[0]
 
-    race = "two iterations of the parallel loop use element [0] of '{}', and {}"
-    writes = "one of them writes it"
-    assert found(stored) == [race.format("q", writes)]
-    assert found(of_another_kind) == [race.format("q", writes)]
-    assert found(no_reducer) == [race.format("o", writes)]
-    assert found(looked_at) == [race.format("q", "only one of them atomically")]
+    @T.macro
+    def looked_at_by_itself(q, o, A, i):
+        q[0] += q[0]
+
+    read = "reducer 'q' is read before T.finalize_reducer"
+    for statement in stored, of_another_kind, of_another_element, taken_off:
+        line = statement.function.__code__.co_firstlineno + 2
+        assert [f[:2] for f in errors_of(kernel_with(statement))] == [(NO_UPDATE, line)]
+    for statement, lines in (looked_at, 3), (looked_at_by_itself, 2):
+        line = statement.function.__code__.co_firstlineno + lines
+        assert [f[:2] for f in errors_of(kernel_with(statement))] == [(read, line)]
+
+
+def test_what_is_no_reducer_races():
+    @T.macro
+    def no_reducer(q, o, A, i):
+        o[0] += A[i]
+
+    with pytest.raises(tilewright.KernelError) as caught:
+        tilewright.compile(kernel_with(no_reducer), target="reference")(np.ones(8, np.float32))
+    assert [d.message for d in caught.value.errors] == [
+        "two iterations of the parallel loop use element [0] of 'o', and one of them writes it"
+    ]
+
+
+def errors_of(kernel):
+    """The message, the line, and the lines of the notes of each."""
+    with pytest.raises(tilewright.CompileError) as caught:
+        kernel.capture()
+    return [(d.message, d.place.line, [n.place.line for n in d.notes]) for d in caught.value.errors]
 
 
 def messages_of(body):
@@ -114,9 +146,94 @@ def messages_of(body):
         with T.Kernel(1, threads=8) as bx:
             body(A, bx)
 
-    with pytest.raises(tilewright.CompileError) as caught:
-        kernel.capture()
-    return [(d.message, d.place.line, [n.place.line for n in d.notes]) for d in caught.value.errors]
+    return errors_of(kernel)
+
+
+def wrong_order(statement):
+    """What is told of a reducer that is finalized, and then `statement(q, A, dst)` runs."""
+
+    @T.macro
+    def body(A, bx):
+        q = T.alloc_reducer((1,), "float32")
+        dst = T.alloc_fragment((1,), "float32")
+        T.reducer_init(q)
+        for i in T.Parallel(8):
+            T.reducer_update(q[0], A[i])
+        T.finalize_reducer(q, dst)
+        statement(q, A, dst)
+
+    first = statement.function.__code__.co_firstlineno
+    body_line = body.function.__code__.co_firstlineno
+    return [(m, line - first, [notes[0] - body_line]) for m, line, notes in messages_of(body)]
+
+
+def test_statements_of_a_reducer_in_a_wrong_order():
+    @T.macro
+    def finalized_again(q, A, dst):
+        T.finalize_reducer(q)
+
+    @T.macro
+    def updated(q, A, dst):
+        T.reducer_update(q[0], A[1])
+        T.finalize_reducer(q)
+
+    @T.macro
+    def read_between(q, A, dst):
+        T.reducer_init(q)
+        A[0] = q[0]
+        T.reducer_update(q[0], A[1])
+        T.finalize_reducer(q)
+
+    @T.macro
+    def copied_between(q, A, dst):
+        T.reducer_init(q)
+        T.copy(q, dst)
+        T.copy(q[0:1], A[0:1])
+        T.finalize_reducer(q)
+
+    again = "reducer 'q' is finalized again, with no update since"
+    assert wrong_order(finalized_again) == [(again, 2, [7])]
+    after = (
+        "reducer 'q' is updated after T.finalize_reducer; call T.reducer_init before more updates"
+    )
+    assert wrong_order(updated) == [(after, 2, [7])]
+    read = "reducer 'q' is read before T.finalize_reducer"
+    assert wrong_order(read_between) == [(read, 3, [2])]
+    assert wrong_order(copied_between) == [(read, 3, [2]), (read, 4, [2])]
+
+
+def test_finalized_before_it_is_set():
+    @T.macro
+    def nothing(A, bx):
+        q = T.alloc_reducer((1,), "float32")
+        T.finalize_reducer(q)
+
+    first = nothing.function.__code__.co_firstlineno
+    text = "reducer 'q' is finalized before T.reducer_init sets it"
+    ((message, line, notes),) = messages_of(nothing)
+    assert (message, line, notes[0]) == (text, first + 3, first + 2)
+
+
+def test_finalized_where_a_branch_needs_it(agree):
+    """Each way finalizes once; what was finalized is an ordinary tile."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=8):
+            q = T.alloc_reducer((1,), "float32", replication="all")
+            for i in T.Parallel(8):
+                q[0] += A[i]
+            if A[0] > 5:
+                T.finalize_reducer(q)
+                q[0] = q[0] / 2
+            else:
+                T.finalize_reducer(q)
+            q[0] = q[0] + 1
+            B[0] = q[0]
+
+    for first, expected in (6, 18), (0, 29):
+        a = np.array([first, 1, 2, 3, 4, 5, 6, 7], np.float32)
+        agree(kernel, [a, np.zeros(1, np.float32)], {1: np.array([expected], np.float32)})
 
 
 def test_never_finalized():

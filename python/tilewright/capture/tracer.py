@@ -386,6 +386,8 @@ class Tracer:
 
     def _load(self, element: Element) -> Any:
         indices = [self.index(i) for i in element.indices]
+        if reducer := self.reducers.get(element.buffer.handle):
+            reducer.read_by(self)
         return self.builder.load(self.buffer_handle(element.buffer), indices)
 
     # Lazy expressions --------------------------------------------------------------------------
@@ -446,8 +448,7 @@ class Tracer:
         indices = [self.index(i) for i in target.indices]
         self.builder.store(self.buffer_handle(target.buffer), indices, stored)
         if reducer := self.reducers.get(target.buffer.handle):
-            reducer.updated_at = self.place
-            reducer.is_set = True
+            reducer.written_by(self)
 
     def operand(self, operand: object, role: str) -> Any:
         """A tile operand: a buffer, a region, or an element load where a tile starts."""
@@ -459,9 +460,10 @@ class Tracer:
                 f"{role} can't be {operand.name!r}, a buffer of {operand.dtype}; only T.copy, "
                 "T.fill and T.clear take whole buffers of vectors"
             )
+        buffer = getattr(operand, "buffer", operand)
+        if isinstance(buffer, BufferRef) and (reducer := self.reducers.get(buffer.handle)):
+            reducer.taken_by(self, role)
         if isinstance(operand, BufferRef):
-            if reducer := self.reducers.get(operand.handle):
-                reducer.is_set = True
             return self.buffer_handle(operand)
         if isinstance(operand, Element):
             offsets = [self.index(i) for i in operand.indices]

@@ -96,6 +96,6 @@ def finalize_reducer(
     """Ends the updates: from here on the reducer, or `dst`, holds the result."""
     if isinstance(batch, int) and batch < 1:
         raise LanguageError(f"the batch of T.finalize_reducer must be at least 1, not {batch}")
-    _reducer(reducer, "T.finalize_reducer").finalize()
+    _reducer(reducer, "T.finalize_reducer").finalized_by(current())
     if dst is not None:
         copy(reducer, dst)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/interpreter/reducer_updates.h"
+#include "compiler/ir/reducer_updates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
-namespace tilewright::interpreter {
+namespace tilewright::tile {
 namespace {
 
 namespace arith = mlir::arith;
@@ -25,7 +25,7 @@ mlir::Operation* definedBehindCasts(mlir::Value value) {
 
 /// What a reducer was made for; null of other buffers.
 mlir::StringAttr kindOf(mlir::Value buffer) {
-  auto alloc = buffer.getDefiningOp<tile::AllocOp>();
+  auto alloc = buffer.getDefiningOp<AllocOp>();
   return alloc ? alloc->getAttrOfType<mlir::StringAttr>("reducer") : mlir::StringAttr();
 }
 
@@ -54,13 +54,13 @@ bool isSameIndex(mlir::Value a, mlir::Value b) {
 
 } // namespace
 
-tile::LoadOp readOfUpdate(tile::StoreOp store) {
+LoadOp readOfUpdate(StoreOp store) {
   mlir::StringAttr kind = kindOf(store.getBuffer());
   mlir::Operation* combination = kind ? definedBehindCasts(store.getValue()) : nullptr;
   if (!combination || !combines(combination, kind))
     return {};
   for (mlir::Value operand : combination->getOperands()) {
-    auto load = llvm::dyn_cast_or_null<tile::LoadOp>(definedBehindCasts(operand));
+    auto load = llvm::dyn_cast_or_null<LoadOp>(definedBehindCasts(operand));
     if (load && load->hasOneUse() && load.getBuffer() == store.getBuffer() &&
         llvm::equal(load.getIndices(), store.getIndices(), isSameIndex))
       return load;
@@ -68,14 +68,14 @@ tile::LoadOp readOfUpdate(tile::StoreOp store) {
   return {};
 }
 
-bool isUpdate(tile::LoadOp load) {
+bool isUpdate(LoadOp load) {
   if (!kindOf(load.getBuffer()))
     return false;
   bool isCombined = false;
   mlir::Operation* op = load;
   while (op->hasOneUse()) {
     op = *op->user_begin();
-    if (auto store = llvm::dyn_cast<tile::StoreOp>(op))
+    if (auto store = llvm::dyn_cast<StoreOp>(op))
       return isCombined && readOfUpdate(store) == load;
     if (!isCast(op) && std::exchange(isCombined, true))
       return false;
@@ -83,4 +83,4 @@ bool isUpdate(tile::LoadOp load) {
   return false;
 }
 
-} // namespace tilewright::interpreter
+} // namespace tilewright::tile

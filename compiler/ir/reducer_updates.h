@@ -4,13 +4,13 @@
 /// loop may all do that.
 #pragma once
 
-#include "compiler/ir/tile.h"
+#include "compiler/ir/memory_ops.h"
 
-namespace tilewright::interpreter {
+namespace tilewright::tile {
 
 /// The load `q[i]` whose update the store ends; nothing where it is no such store.
-tile::LoadOp readOfUpdate(tile::StoreOp store);
+LoadOp readOfUpdate(StoreOp store);
 /// Whether an update begins with the load, and nothing else uses it.
-bool isUpdate(tile::LoadOp load);
+bool isUpdate(LoadOp load);
 
-} // namespace tilewright::interpreter
+} // namespace tilewright::tile
