@@ -405,7 +405,8 @@ def resolve_target(target: object = None) -> str:
         )
         raise unsupported(message)
     known = ", ".join(sorted(TARGETS))
-    raise ValueError(f"there is no target '{name}'; there are: {known}")
+    hint = did_you_mean(name, TARGETS) or f"; there are: {known}"
+    raise ValueError(f"there is no target '{name}'{hint}")
 
 
 def _config_key(key: object) -> str:

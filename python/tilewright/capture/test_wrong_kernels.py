@@ -22,6 +22,30 @@ WRONG = {
         "the shape of an allocation must be known while compiling, not a value of the running "
         "kernel"
     ),
+    **{
+        f"S = T.alloc_{kind}((4,), 'float32', scope={scope!r})  #!": (
+            f"T.alloc_{kind} has no scope {scope!r}{told}"
+        )
+        for kind, scope, told in (
+            ("shared", "shared.dyne", "; did you mean 'shared.dyn'?"),
+            ("fragment", "local.fragments", "; did you mean 'local.fragment'?"),
+            ("local", 3, "; there are: shared, shared.dyn, local.fragment, local, global"),
+        )
+    },
+    "x = T.alloc_var('int32', 0, 'locals')  #!": (
+        "T.alloc_var has no scope 'locals'; did you mean 'local'?"
+    ),
+    **{
+        f"S = T.alloc_shared((2, 4), 'float32')\nT.annotate_layout({{{pair}}})  #!": text
+        for pair, text in {
+            "S: 'zN'": "the layout of 'S' must be a T.Layout, a T.Fragment or a function of the "
+            "indices, not 'zN' of type str",
+            "S: (4, 1)": "the layout of 'S' must be a T.Layout, a T.Fragment or a function of the "
+            "indices, not (4, 1) of type tuple",
+            "3: T.Layout((2, 4), lambda i, j: (j, i))": "T.annotate_layout takes layouts of "
+            "buffers, not of 3 of type int",
+        }.items()
+    },
     "x = T.alloc_var('in32')  #!": "there is no dtype 'in32'; did you mean 'int32'?",
     "A[0] = T.cast(A[1], 'flot16')  #!": "there is no dtype 'flot16'; did you mean 'float16'?",
     **{

@@ -237,6 +237,9 @@ def test_targets_that_there_are_not(command, arguments):
     text = command(*arguments[:1], "--target", "toy", *arguments[1:], code=2).stderr
     known = "ascend, ascendc, auto, c, cpu, llvm, npu, reference"
     assert text == f"tilewright {arguments[0]}: there is no target 'toy'; there are: {known}\n"
+    text = command(*arguments[:1], "--target", "ascent", *arguments[1:], code=2).stderr
+    known = "did you mean 'ascend'?"
+    assert text == f"tilewright {arguments[0]}: there is no target 'ascent'; {known}\n"
     text = command(*arguments[:1], "--target", "cuda", *arguments[1:], code=2).stderr
     assert text.startswith(f"tilewright {arguments[0]}: target 'cuda' is not supported yet; ")
     assert text.count("\n") == 1

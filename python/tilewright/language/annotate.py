@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..capture.tracer import current, describe
 from ..options import traced_for
 from ..suggestions import unknown_keyword
-from .values import BufferRef, LanguageError
+from .values import BufferRef, LanguageError, RegionRef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,11 +97,28 @@ def annotate_layout(
         )
     _keep("layout", list(layout_map))
     for buffer, layout in layout_map.items():
+        _check_layout(buffer, layout)
         if isinstance(layout, FractalLayout):
             tracer.builder.annotate_layout(tracer.buffer_handle(buffer), layout.name)
     metadata = [b for b, layout in layout_map.items() if getattr(layout, "is_of_metadata", False)]
     if metadata:
         _keep("metadata layout", metadata)
+
+
+def _check_layout(buffer: Any, layout: Any) -> None:
+    """None leaves the choice to the compiler."""
+    if not isinstance(buffer, (BufferRef, RegionRef)):
+        raise LanguageError(
+            f"T.annotate_layout takes layouts of buffers, not of {describe(buffer)}",
+            python=TypeError,
+        )
+    if layout is not None and not callable(layout) and not isinstance(layout, FractalLayout):
+        name = (buffer.buffer if isinstance(buffer, RegionRef) else buffer).name
+        raise LanguageError(
+            f"the layout of {name!r} must be a T.Layout, a T.Fragment or a function of the "
+            f"indices, not {describe(layout)}",
+            python=TypeError,
+        )
 
 
 class FractalLayout:

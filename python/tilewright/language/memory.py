@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..capture.tracer import current, guarded_by_poison
+from ..suggestions import did_you_mean
 from .dtypes import is_dtype, to_dtype
 from .values import (
     BufferRef,
@@ -22,13 +23,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-#: TileLang's names of memories; what other names mean, the function says that is given them.
+#: TileLang's names of memories.
 _SCOPES = {
     "shared": "shared",
     "shared.dyn": "shared",
     "local.fragment": "fragment",
     "local": "local",
+    "global": "global",
 }
+
+
+def _scope(function: str, scope: Any, *more: str) -> str:
+    """The builder's name of a scope."""
+    known = _SCOPES | {name: name for name in more}
+    if scope not in known:
+        hint = did_you_mean(str(scope), known) or f"; there are: {', '.join(known)}"
+        raise LanguageError(f"{function} has no scope {scope!r}{hint}")
+    return known[scope]
 
 
 def _shape(shape: Any) -> list[Any]:
@@ -50,20 +61,20 @@ def allocate(shape: Any, dtype: Any, scope: str, is_variable: bool = False) -> A
 @guarded_by_poison
 def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Any:
     """Memory that all threads of a block share, or of the scope that is named."""
-    return allocate(shape, dtype, _SCOPES.get(scope, "shared"))
+    return allocate(shape, dtype, _scope("T.alloc_shared", scope))
 
 
 @guarded_by_poison
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any:
     """A tile that is distributed over the registers of a block's threads; with the scope "local"
     an array of each thread."""
-    return allocate(shape, dtype, _SCOPES.get(scope, "fragment"))
+    return allocate(shape, dtype, _scope("T.alloc_fragment", scope))
 
 
 @guarded_by_poison
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
     """An array of each thread, or of the scope that is named."""
-    return allocate(shape, dtype, _SCOPES.get(scope, "local"))
+    return allocate(shape, dtype, _scope("T.alloc_local", scope))
 
 
 @guarded_by_poison
@@ -103,11 +114,13 @@ def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var"
     """A mutable scalar: reading its name loads it, assigning to its name stores."""
     for argument in args:
         if isinstance(argument, str) and not is_dtype(argument):
-            continue  # a scope: variables have only one
+            scope = argument
+            continue
         if init is None:
             init = argument
         else:
             raise LanguageError("T.alloc_var takes a dtype, an initial value and a scope")
+    _scope("T.alloc_var", scope, "local.var")  # variables have only one
     tracer = current()
     if to_dtype(dtype).lanes > 1:
         made = allocate((), dtype, "local", is_variable=True)
