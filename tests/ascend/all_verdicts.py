@@ -4,17 +4,21 @@ kernels, one at a time, and holds what the compiler's checker says against what 
 
     python tests/ascend/all_verdicts.py                  # the kernels of the tests and examples
     python tests/ascend/all_verdicts.py --random 300     # and so many random ones
-    python tests/ascend/all_verdicts.py --of test_gemm_add
+    python tests/ascend/all_verdicts.py --of test_gemm_add --of test_language
+    python tests/ascend/all_verdicts.py --of random --random 20 --first 1000     # no others
+    python tests/ascend/all_verdicts.py --done build/verdicts.jsonl     # goes on where it ended
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "fuzz")]
@@ -23,72 +27,108 @@ from verdicts import Removals, Subject, insertion_of  # noqa: E402
 
 #: Those that have groups of kernels.
 MODULES = [path.stem for path in sorted(FOLDER.glob("test_*.py")) if "GROUP" in path.read_text()]
+Counts = dict[str, Any]
 
 
-def of_groups(modules: list[str]) -> Iterator[tuple[str, Removals]]:
+def of_groups(modules: list[str]) -> Iterator[tuple[str, Callable[[], Removals]]]:
     for module in modules:
         group = importlib.import_module(module).GROUP
-        for name in (name for name, case in group.cases.items() if not case.is_faulty):
+
+        def removals(name: str, group: Any = group) -> Removals:  # noqa: ANN401
             group.told(name)  # compiles it
-            yield f"{module}: {name}", group.removals(name)
+            return group.removals(name)
+
+        for name in (name for name, case in group.cases.items() if not case.is_faulty):
+            yield f"{module}: {name}", lambda name=name, removals=removals: removals(name)
 
 
-def of_random_kernels(numbers: range, has_loops: bool) -> Iterator[tuple[str, Removals]]:
-    for number in numbers:
+def of_random_kernels(
+    numbers: range, has_loops: bool
+) -> Iterator[tuple[str, Callable[[], Removals]]]:
+    kind = "with loops" if has_loops else "without loops"
+
+    def removals(number: int) -> Removals:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             random = kernel_of(number, has_loops)
             captured = load_kernel(random.source, folder, random.name).capture()
             subject = Subject.of(captured, CONFIGS, folder)
-            kind = "with loops" if has_loops else "without loops"
-            yield f"random kernel {number} {kind}", subject.removals_of_runs(many_runs(random))
+            return subject.removals_of_runs(many_runs(random))
+
+    for number in numbers:
+        yield f"random kernel {number} {kind}", lambda number=number: removals(number)
+
+
+def counts_of(name: str, result: Removals) -> Counts:
+    """What is kept of a kernel: numbers, and what is to be looked at."""
+    findings = [
+        f"{name}: inserted, and the host misses nothing: {text}"
+        for text, is_needed in result.inserted.items()
+        if not is_needed
+    ]
+    findings += [f"{name}: the host alone reports {line}" for line in result.missed()]
+    findings += [f"{name}: the checker alone reports {line}" for line in result.needless()]
+    neither = result.neither()
+    return {
+        "kernel": name,
+        "kernels": 1,
+        "removals": len(result.host),
+        "reported": sum(result.host.values()),
+        "missed": len(result.missed()),
+        "needless": len(result.needless()),
+        "neither": len(neither),
+        "own": sum(insertion_of(line) is None for line in neither),
+        "insertions": len(result.inserted),
+        "needed": sum(result.inserted.values()),
+        "refused": len(result.refused),
+        "findings": findings,
+    }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--of", action="append", choices=MODULES, help="only these")
+    parser.add_argument("--of", action="append", choices=[*MODULES, "random"], help="only these")
     parser.add_argument(
         "--random", type=int, default=0, help="random kernels besides, and as many with loops"
     )
     parser.add_argument("--first", type=int, default=0, help="the first random kernel")
+    parser.add_argument("--done", type=Path, help="a file that keeps what is done, to go on there")
     options = parser.parse_args()
     numbers = range(options.first, options.first + options.random)
-    kernels = removals = reported = missed = needless = own = 0
-    insertions = needed = refused = 0
+    modules = [each for each in options.of or MODULES if each != "random"]
+    known: dict[str, Counts] = {}
+    if options.done is not None and options.done.exists():
+        kept = [json.loads(line) for line in options.done.read_text().splitlines()]
+        known = {each["kernel"]: each for each in kept}
+    sums: dict[str, int] = {}
     for found in (
-        of_groups(options.of if options.of is not None else MODULES),
+        of_groups(modules),
         of_random_kernels(numbers, has_loops=False),
         of_random_kernels(numbers, has_loops=True),
     ):
-        for name, result in found:
-            kernels += 1
-            removals += len(result.host)
-            reported += sum(result.host.values())
-            missed += len(result.missed())
-            needless += len(result.needless())
-            own += sum(insertion_of(line) is None for line in result.neither())
-            insertions += len(result.inserted)
-            needed += sum(result.inserted.values())
-            refused += len(result.refused)
-            for text, is_needed in result.inserted.items():
-                if not is_needed:
-                    print(f"{name}: inserted, and the host misses nothing: {text}", flush=True)
-            for line in result.missed():
-                print(f"{name}: the host alone reports {line}", flush=True)
-            for line in result.needless():
-                print(f"{name}: the checker alone reports {line}", flush=True)
-    neither = removals - reported - needless
+        for name, removals in found:
+            counts = known.get(name)
+            if counts is None:
+                counts = counts_of(name, removals())
+                if options.done is not None:
+                    with options.done.open("a") as file:
+                        print(json.dumps(counts), file=file)
+            for text in counts["findings"]:
+                print(text, flush=True)
+            for key, value in counts.items():
+                if isinstance(value, int):
+                    sums[key] = sums.get(key, 0) + value
     print(
-        f"{kernels} kernels, {removals} removals: both report {reported - missed}, "
-        f"the host alone {missed}, the checker alone {needless}, neither {neither} "
-        f"({own} of the kernel's own, {neither - own} inserted)"
+        "{kernels} kernels, {removals} removals: both report {both}, the host alone {missed}, "
+        "the checker alone {needless}, neither {neither} ({own} of the kernel's own, {left} "
+        "inserted)\n{insertions} flags (all ends at once) and barriers that the compiler has "
+        "inserted: the host misses {needed}; {refused} runs are left out, for whose numbers a "
+        "kernel isn't made".format(
+            **sums, both=sums["reported"] - sums["missed"], left=sums["neither"] - sums["own"]
+        )
     )
-    print(
-        f"{insertions} flags (all ends at once) and barriers that the compiler has inserted: "
-        f"the host misses {needed}; {refused} runs are left out, for whose numbers a kernel isn't "
-        "made"
-    )
-    return 1 if missed or needless else 0
+    is_right = not sums["missed"] and not sums["needless"] and sums["needed"] == sums["insertions"]
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":

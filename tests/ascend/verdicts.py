@@ -151,6 +151,34 @@ def other_runs(
                 yield [*arguments[:at], number, *arguments[at + 1 :]]
 
 
+def more_runs(
+    arguments: Sequence[Any], most: int = 600, by_chance: int = 300
+) -> Iterator[list[Any]]:
+    """For what `other_runs` don't show: each length up to the largest dim of a tensor, in an order
+    without pattern, and some lengths and numbers of rows by chance, all at once."""
+    places = [
+        at
+        for at, given in enumerate(arguments)
+        if isinstance(given, int) or (isinstance(given, np.ndarray) and given.dtype == np.int32)
+    ]
+    dims = [d for a in arguments if isinstance(a, np.ndarray) for d in a.shape]
+    behind = min(max(dims, default=0) + 1, most)
+    dice = random.Random(0)
+    for at in (at for at in places if isinstance(arguments[at], int)):
+        for number in dice.sample(range(behind), behind):
+            yield [*arguments[:at], number, *arguments[at + 1 :]]
+    for _ in range(by_chance if len(places) > 1 else 0):
+        run = list(arguments)
+        for at in places:
+            given = run[at]
+            if isinstance(given, int):
+                run[at] = dice.randrange(behind)
+            else:
+                numbers = [dice.randrange(behind) for _ in range(given.size)]
+                run[at] = np.array(numbers, given.dtype).reshape(given.shape)
+        yield run
+
+
 COMPARED = re.compile(r"arith\.cmpi \w+, .*%c(\d+)(?:_\w+)? :")
 
 
@@ -332,7 +360,8 @@ class Subject:
     def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
         """All of them, or `most` by chance. What these arguments don't need, others may."""
         refused: list[str] = []
-        runs = other_runs(arguments, lengths=lengths_asked_for("\n".join(self.launches)))
+        lengths = lengths_asked_for("\n".join(self.launches))
+        runs = chain(other_runs(arguments, lengths=lengths), more_runs(arguments))
         others = self.possible_runs(runs, refused)
         removals = self.removals_of_runs(chain([arguments], others), most, seed)
         removals.refused = refused

@@ -82,13 +82,18 @@ def load_kernel(source: str, folder: Path, name: str) -> Any:  # noqa: ANN401
 
 
 def many_runs(kernel: RandomKernel, more: int = 40) -> Iterator[list[Any]]:
-    """Arguments for a kernel: those of its own runs, then others, for loops of other lengths."""
+    """Arguments for a kernel: those of its own runs, then others, for loops of other lengths, short
+    ones first; then tensors that name rows outside of others."""
     dice = random.Random(SEED)
     tensors = [*random_inputs(kernel, SEED).values(), np.zeros(kernel.output, np.float32)]
     for numbers in kernel.runs():
         yield [*tensors, *numbers.values()]
-    for _ in range(more if kernel.numbers else 0):
-        yield [*tensors, *(dice.choice([0, 1, 2, 3, 4, 5, 7, 12]) for _ in kernel.numbers)]
+    for lengths in ([0, 1, 2, 3, 4, 5, 7, 12], range(13, 41)):
+        for _ in range(more if kernel.numbers else 0):
+            yield [*tensors, *(dice.choice(lengths) for _ in kernel.numbers)]
+    for value in (np.inf, -np.inf):
+        for numbers in kernel.runs():
+            yield [*(np.full_like(each, value) for each in tensors), *numbers.values()]
 
 
 class Compiled:
