@@ -38,8 +38,13 @@ def test_of_flags_by_hand(tmp_path: Path) -> None:
     assert removals.needless() == []
 
 
+#: Of 400 a flag is needed where a tensor's infinities name rows; of 74 a loop has one turn at most
+#: where a branch goes by its length.
+NUMBERS = (*range(10), 74, 400)
+
+
 @pytest.mark.parametrize("has_loops", [False, True], ids=["no_loops", "loops"])
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", NUMBERS)
 def test_of_random_kernels(number: int, has_loops: bool, tmp_path: Path) -> None:
     random = kernel_of(number, has_loops)
     captured = load_kernel(random.source, tmp_path, random.name).capture()

@@ -62,6 +62,22 @@ TEST(Cases, TwoLoopsOfOneLength) {
   }
 }
 
+/// A loop of `n - m` turns, with m from 0 to 2, has one turn at most where n is 1: what then stands in the branch that isn't
+/// taken for greater n never follows itself.
+TEST(Cases, LoopsOfFewTurns) {
+  for (const int64_t most : {1, 2}) {
+    Program program;
+    program.values[kM] = {0, 2};
+    Node* loop = program.add(program.body, nullptr, NodeKind::Loop);
+    loop->length = {0, 1, {{kN, 1}, {kM, -1}}};
+    Node* branch = program.add(loop->body, loop, NodeKind::If);
+    branch->conditions = {{Comparison::LessOrEqual, -most, {}, 0, {}, {{kN, 1}}}};
+    Node* statement = addStatement(program, branch, Pipe::MTE3, {accessAt(true, 0)});
+    const std::string text = withFlags(program);
+    EXPECT_EQ(statement->before.empty(), most == 1) << text;
+  }
+}
+
 /// The same beside so much else that not all of it can be written out.
 TEST(Cases, TwoLoopsAmongManyStatements) {
   for (const unsigned second : {kN, kM}) {

@@ -220,6 +220,10 @@ private:
     if (isShort)
       return copyFirst(trips.low);
     result.isComplete = false;
+    if (mostFirst && trips.high <= std::min(longest, mostInBranches)) {
+      copyFirst(trips.low);
+      return copyInBranches(loop, trips, to, parent);
+    }
     if (!mostFirst)
       return copyFirst(longest);
     // Written out before and behind the rest.
@@ -234,6 +238,16 @@ private:
                   rest->body, rest);
     if (isKnown)
       copyIteration(loop, {trips.low - 1, kNone, 1, {0, 0}}, to, parent);
+  }
+
+  /// Those that a loop may have besides the fewest: each in a branch, in that of the one before it.
+  void copyInBranches(const Node* loop, const Span& trips, Block& to, Node* parent) {
+    Block* block = &to;
+    for (int64_t i = trips.low; i < trips.high && !isTooLong(); ++i) {
+      parent = add(loop, *block, parent, NodeKind::If);
+      block = &parent->body;
+      copyIteration(loop, {i, kNone, 1, {0, trips.high - 1 - i}}, *block, parent);
+    }
   }
 
   void copyIteration(const Node* loop, CopiedTurn number, Block& to, Node* parent) {
@@ -360,6 +374,9 @@ private:
     range.begin += distance;
     range.end += distance;
   }
+
+  /// Of a loop of which it isn't known exactly how many there are, at most so many iterations stand in branches.
+  static constexpr int64_t mostInBranches = 4;
 
   const Program& source;
   int64_t longest;
