@@ -323,15 +323,13 @@ def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
     )
 
 
-def swiglu_form(dtype: str) -> dict[str, int]:
-    """Blocks of 8 KB of each tensor on AVX2, of 8192 elements on Intel's AVX-512: the longer the
-    runs, the less the pages of a virtual machine cost."""
+def swiglu_form() -> dict[str, int]:
+    """Blocks of 8192 elements on Intel's AVX-512: the longer the runs, the less the pages of a virtual
+    machine cost. Elsewhere the next pages are asked for, and blocks of 2 KB are best."""
     from tilewright import _compiler
 
     cpu = _compiler.host_cpu()
-    if "avx512" in cpu:
-        return {} if cpu.startswith("znver") else {"block": 8192}
-    return {"block": 4096 if dtype == "bfloat16" else 2048}
+    return {"block": 8192} if "avx512" in cpu and not cpu.startswith("znver") else {}
 
 
 def wide(operator: str, dtype: str, beside_copy: bool) -> Speed:
@@ -357,7 +355,7 @@ def wide(operator: str, dtype: str, beside_copy: bool) -> Speed:
     elif operator == "swiglu":
         other = torch.randn(x.numel()).to(kind)
         x, out, moved = x.view(-1), out.view(-1), 3 * x.nbytes
-        run = kernel(operator, count=x.numel(), dtype=dtype, **swiglu_form(dtype))
+        run = kernel(operator, count=x.numel(), dtype=dtype, **swiglu_form())
         arguments = [x, other]
         eager = lambda: functional.silu(x) * other  # noqa: E731
     else:
