@@ -162,7 +162,7 @@ private:
     llvm::SmallVector<int64_t> at(llvm::ArrayRef<int64_t> position) const;
   };
   mlir::FailureOr<Window> window(Agent& agent, const tile::BufferRegion& region);
-  void forgetBehind(const tile::BufferRegion& region, const Window& c);
+  void forgetBehind(tile::GemmOp op, const Window& c);
 
   // access.cpp: values, buffers, checked elements
   Scalar scalar(Agent& agent, mlir::Value value);

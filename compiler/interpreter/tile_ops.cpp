@@ -153,16 +153,17 @@ mlir::LogicalResult Machine::runFill(Agent& agent, tile::FillOp op) {
   });
 }
 
-/// Of an instruction of the cube unit, of extents that the kernel knows as it runs: what lies behind c's rows and columns is
-/// undefined, and so is all of them if there were others before.
-void Machine::forgetBehind(const tile::BufferRegion& region, const Window& c) {
+/// Of the cube unit, and extents that the kernel knows as it runs: what lies behind c's rows and columns in groups of 16 is
+/// undefined. Of one instruction so are all rows behind, and all of c if there were others before.
+void Machine::forgetBehind(tile::GemmOp op, const Window& c) {
   constexpr int64_t group = 16;
   const size_t row = c.extents.size() - 2, column = row + 1;
-  const llvm::SmallVector<int64_t> known = region.staticExtents();
+  const bool isInstruction = op->hasAttr("mma");
+  const llvm::SmallVector<int64_t> known = op.getCRegion().staticExtents();
   const auto groups = [](int64_t count) { return (count + group - 1) / group; };
   const bool isOfMoreColumns = c.buffer->shape[column] > group;
   bool isOther = false;
-  if (isOfMoreColumns && mlir::ShapedType::isDynamic(known[row])) {
+  if (isInstruction && isOfMoreColumns && mlir::ShapedType::isDynamic(known[row])) {
     const int64_t rows = groups(c.extents[row]);
     const auto last = productRows.try_emplace(c.buffer->storage.get(), rows).first;
     isOther = last->second != rows;
@@ -174,7 +175,8 @@ void Machine::forgetBehind(const tile::BufferRegion& region, const Window& c) {
                : c.extents[dim];
   };
   llvm::SmallVector<int64_t> position(c.extents.size(), 0);
-  const int64_t rows = endOf(row, c.buffer->shape[row]),
+  const int64_t rows = endOf(row,
+                             isInstruction ? c.buffer->shape[row] : groups(c.extents[row]) * group),
                 columns = endOf(column, groups(c.extents[column]) * group);
   for (position[row] = 0; position[row] < rows; ++position[row])
     for (position[column] = 0; position[column] < columns; ++position[column])
@@ -219,8 +221,9 @@ mlir::LogicalResult Machine::runGemm(Agent& agent, tile::GemmOp op) {
     return op.emitError("gemm of ")
            << m << "x" << n << " elements, but a has " << extent(*a, false) << "x"
            << extent(*a, true) << " and b has " << extent(*b, false) << "x" << extent(*b, true);
-  if (op->hasAttr("mma"))
-    forgetBehind(op.getCRegion(), *c);
+  auto launch = op->getParentOfType<tile::LaunchOp>();
+  if (launch && launch.getNpu())
+    forgetBehind(op, *c);
   mlir::Type type = c->buffer->type.getElementType();
   auto real = llvm::dyn_cast<mlir::FloatType>(type);
   llvm::SmallVector<int64_t> box = {m, n};

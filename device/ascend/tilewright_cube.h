@@ -40,11 +40,13 @@ __aicore__ inline void fillL1(const AscendC::LocalTensor<T>& l1, uint32_t bytes 
                                                  half(0.0f)) TW_HERE);
 }
 
-/// `count` fractals from number `first` on, `stride` apart, to one after the other.
+/// `count` fractals from number `first` on, `stride` apart, to one after the other; none is nothing.
 template <class T>
 __aicore__ inline void loadFractals(const AscendC::LocalTensor<T>& l0,
                                     const AscendC::LocalTensor<T>& l1, uint32_t first,
                                     uint32_t count, uint32_t stride, bool isTransposed TW_PLACE) {
+  if (count == 0)
+    return;
   AscendC::LoadData(
       l0, l1,
       AscendC::LoadData2DParams(static_cast<uint16_t>(first), static_cast<uint8_t>(count),
@@ -58,6 +60,8 @@ __aicore__ inline void loadTransposedFloats(const AscendC::LocalTensor<T>& l0,
                                             const AscendC::LocalTensor<T>& l1, uint32_t row,
                                             uint32_t column, uint32_t l1Rows, uint32_t height,
                                             uint32_t width, bool toRowsOfA TW_PLACE) {
+  if (height == 0 || width == 0)
+    return;
   AscendC::LoadData3DParamsV2<T> window;
   window.l1H = 1;
   window.l1W = static_cast<uint16_t>(l1Rows);
@@ -102,7 +106,7 @@ __aicore__ inline void copyL1ToL0ATransposed(const AscendC::LocalTensor<T>& l0a,
   } else {
     // Squares of 32 x 32 bytes: two fractals below each other become two of the next rows of m.
     const uint32_t kCount = unitsIn(height, c0);
-    for (uint32_t m = 0; m < unitsIn(width, c0); ++m)
+    for (uint32_t m = 0; kCount > 0 && m < unitsIn(width, c0); ++m)
       AscendC::LoadDataWithTranspose(
           l0a[2 * m * kCount * fractal], l1,
           AscendC::LoadData2dTransposeParams(
@@ -125,7 +129,7 @@ __aicore__ inline void copyL1ToL0B(const AscendC::LocalTensor<T>& l0b,
     if constexpr (sizeof(T) == 2)
       loadFractals(l0b[k * nCount * fractal], l1, column / c0 * stride + row / fractalRows + k,
                    nCount, stride, true TW_HERE);
-    else
+    else if (nCount > 0)
       AscendC::LoadDataWithTranspose(
           l0b[k * nCount * fractal], l1,
           AscendC::LoadData2dTransposeParams(
@@ -149,11 +153,13 @@ __aicore__ inline void copyL1ToL0BTransposed(const AscendC::LocalTensor<T>& l0b,
 }
 
 /// c += a * b, or c = a * b where `init` is true. `kInPairs`: an even number of fractals lies in each row of a, as of
-/// transposed floats, also where k needs one less.
+/// transposed floats, also where k needs one less. Nothing where there is none of m, n or k.
 template <bool kInPairs = false, class C, class T>
 __aicore__ inline void multiply(const AscendC::LocalTensor<C>& c, const AscendC::LocalTensor<T>& a,
                                 const AscendC::LocalTensor<T>& b, uint32_t m, uint32_t n,
                                 uint32_t k, bool init TW_PLACE) {
+  if (m == 0 || n == 0 || k == 0)
+    return;
   // With one row the unit would read a as a vector, in another order.
   const auto rows = static_cast<uint16_t>(m == 1 ? fractalRows : m);
   AscendC::MmadParams shape(rows, static_cast<uint16_t>(n), static_cast<uint16_t>(k), 0, false,

@@ -16,11 +16,12 @@
 /// It stands before copies are expanded only because both are independent. Gemms take all of L0A and L0B, but
 /// for what the kernel's own buffers there need.
 ///
-/// Where c is some rows of a tile, which the cube unit cannot skip the others of, 16 columns are made at a time.
+/// Where c is some rows of a tile, which the cube unit cannot skip the others of, 16 columns are made at a time: in a
+/// loop where n is a number of the running kernel. Of such a k, steps behind its end load and multiply nothing.
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/event_numbers.h"
-#include "compiler/targets/ascend/gemm_rooms.h"
+#include "compiler/targets/ascend/gemm_pieces.h"
 #include "compiler/targets/ascend/multiply_in_place.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/tile_addresses.h"
@@ -42,31 +43,16 @@ using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
 
-/// The sizes of one gemm, and how k is cut.
-struct GemmShape {
-  int64_t m, n, k;
-  int64_t c0;       ///< elements of a block
-  int64_t step;     ///< of k
-  bool isInColumns; ///< whether 16 columns of the result are made at a time
-};
-
-/// Some of m, n or k.
-struct Stretch {
-  int64_t first, count;
-};
-
 class GemmExpander {
 public:
   GemmExpander(tile::GemmOp gemm, bool waits, EventNumbers& events, const GemmRooms& rooms)
       : gemm(gemm), waits(waits), events(events), rooms(rooms), builder(gemm.getLoc(), gemm),
-        make(builder), a(gemm.getARegion()), b(gemm.getBRegion()), c(gemm.getCRegion()) {}
+        make(builder), a(gemm.getARegion()), b(gemm.getBRegion()), c(gemm.getCRegion()),
+        shape(GemmShape::of(gemm, rooms)) {}
 
   /// Whether 16 of k are no more than a half.
   bool fits() {
-    if (isInPlace() || !measureSides())
-      return true;
-    measureStep();
-    return shape.step > 0;
+    return isInPlace() || shape.step > 0;
   }
 
   LogicalResult run() {
@@ -79,9 +65,9 @@ public:
       return failure();
     l0a = scratch(MemorySpace::L0A, "l0a");
     l0b = scratch(MemorySpace::L0B, "l0b");
+    requireDepth(builder, gemm, shape.k, "T.gemm_v0");
     enter();
-    const int64_t steps = int64_t(llvm::divideCeil(shape.k, shape.step));
-    for (int64_t step = 0; step < steps; ++step)
+    for (int64_t step = 0; step < shape.steps(); ++step)
       multiplyStep(step);
     leave();
     gemm.erase();
@@ -94,53 +80,12 @@ private:
   }
 
   LogicalResult measure() {
-    const bool isKnown = measureSides();
-    if (isInPlace())
+    if (isInPlace() || shape.step > 0)
       return success();
-    if (!isKnown)
-      return gemm.emitError()
-             << "unsupported on ascend: a gemm of tiles whose extents are known at "
-                "run time only";
-    measureStep();
-    if (shape.step == 0)
-      return gemm.emitError() << "unsupported on ascend: a gemm of " << shape.m << "x" << shape.n
-                              << ": 16 columns of " << std::max(shape.m, shape.n)
-                              << " rows are more than half of L0A";
-    return success();
-  }
-
-  bool measureSides() {
-    const SmallVector<int64_t> left = a.staticExtents(), right = b.staticExtents();
-    const size_t rank = left.size();
-    shape.m = left[gemm.getTransposeA() ? rank - 1 : rank - 2];
-    shape.k = left[gemm.getTransposeA() ? rank - 2 : rank - 1];
-    shape.n = right[gemm.getTransposeB() ? right.size() - 2 : right.size() - 1];
-    shape.c0 = npu::blockElements(a.type());
-    return !llvm::is_contained({shape.m, shape.n, shape.k}, ShapedType::kDynamic);
-  }
-
-  void measureStep() {
-    const int64_t unit = rowUnit(), bits = int64_t(a.type().getElementBits());
-    const int64_t rows = roundUp(shape.m, unitOf(gemm.getTransposeA()));
-    const int64_t columns = roundUp(shape.n, unitOf(!gemm.getTransposeB()));
-    shape.isInColumns = !fillsColumns() || columns != roundUp(shape.n, kFractalSide);
-    const int64_t most =
-        std::min(rooms.a.half * 8 / (rows * bits), rooms.b.half * 8 / (columns * bits));
-    shape.step = std::min(roundUp(shape.k, unit), most / unit * unit);
-    // A square of b holds two columns of fractals, which lie side by side in one row of them only.
-    if (shape.isInColumns && unitOf(!gemm.getTransposeB()) > kFractalSide)
-      shape.step = std::min(shape.step, unit);
-  }
-
-  /// The cube unit writes columns of 16 of its m rows side by side. Several of them fill a tile of as many
-  /// rows only.
-  bool fillsColumns() const {
-    return shape.n <= kFractalSide || roundUp(shape.m, kFractalSide) == npu::fractalRows(c.type());
-  }
-
-  /// m and n come in fractals of 16; where they are transposed on the way, in blocks.
-  int64_t unitOf(bool isTransposedOnTheWay) const {
-    return isTransposedOnTheWay ? std::max(shape.c0, kFractalSide) : kFractalSide;
+    return gemm.emitError() << "unsupported on ascend: a gemm of " << shape.m.most << "x"
+                            << shape.n.most << ": 16 columns of "
+                            << std::max(shape.m.most, shape.n.most)
+                            << " rows are more than half of L0A";
   }
 
   /// What the cube unit multiplies, and in what it adds.
@@ -165,14 +110,14 @@ private:
     if (failed(requireFractalStart(builder, gemm, "c of a gemm", c, kFractalSide, kFractalSide)))
       return failure();
     const size_t rank = c.offsets.size();
-    for (const auto& [dim, count, what] :
+    for (const auto& [dim, extent, what] :
          {std::tuple(rank - 2, shape.m, "row"), std::tuple(rank - 1, shape.n, "column")}) {
-      if (ShapedType::isDynamic(count))
+      if (!extent.isKnown())
         continue;
+      const int64_t count = extent.most;
       const int64_t size = c.type().getShape()[dim];
       const int64_t end = getConstantIntValue(c.offsets[dim]).value_or(0) + count;
-      if (count % kFractalSide != 0 && count != size && end != size &&
-          !(isInPlace() && isAloneInResult(gemm)))
+      if (count % kFractalSide != 0 && count != size && end != size && !isAloneInResult(gemm))
         return gemm.emitError() << "unsupported on ascend: c of a gemm is " << count << " " << what
                                 << "s of a tile of " << size << " in L0C, whose " << what
                                 << "s come in groups of 16";
@@ -207,7 +152,7 @@ private:
           alloc.getType().getElementType() == element)
         return alloc;
     const GemmRoom& room = space == MemorySpace::L0A ? rooms.a : rooms.b;
-    const int64_t bits = int64_t(a.type().getElementBits()), rows = rowUnit();
+    const int64_t bits = int64_t(a.type().getElementBits()), rows = rowUnitOf(a.type());
     const int64_t columns = 2 * room.half * 8 / bits / rows;
     OpBuilder atStart = OpBuilder::atBlockBegin(launch.getBodyBlock());
     auto alloc = tile::AllocOp::create(
@@ -288,26 +233,6 @@ private:
     PipeBarrierOp::create(builder, Pipe::M);
   }
 
-  /// The part [k, k + width) of all of a, or of some columns of the result of b, to element `at` of L0.
-  void load(const BufferRegion& region, bool isTransposed, Value l0, int64_t at, Stretch ofK,
-            Stretch ofResult) {
-    const bool kIsColumn = (l0 == l0a) != isTransposed;
-    auto [row, column] = placeInTile(make, region.offsets);
-    const Stretch &rows = kIsColumn ? ofResult : ofK, &columns = kIsColumn ? ofK : ofResult;
-    const MemorySpace to = cast<BufferType>(l0.getType()).getSpace();
-    const int64_t height = roundUp(rows.count, loadedRows(region.type(), to, !kIsColumn));
-    npu::LoadL0Op::create(builder, region.buffer,
-                          make.value(tileOffset(make, region.type(), region.offsets)),
-                          make.value(make.add(row, make.index(rows.first))),
-                          make.value(make.add(column, make.index(columns.first))), l0,
-                          make.constant(at), ValueRange(), npu::fractalRows(region.type()), height,
-                          roundUp(columns.count, shape.c0), isTransposed);
-  }
-  /// Rows of k are transposed in squares.
-  int64_t rowUnit() const {
-    return std::max(shape.c0, kFractalSide);
-  }
-
   Value initOf(int64_t step) {
     const bool clears = step == 0 && gemm.getClearAccum();
     if (step == 0 && gemm.getClear() && !clears)
@@ -316,52 +241,14 @@ private:
   }
 
   void multiplyStep(int64_t step) {
-    const int64_t turn = turns() > 0 ? step % turns() : 0, k = step * shape.step;
-    const int64_t bits = int64_t(a.type().getElementBits());
-    const int64_t startOfA = turn * rooms.a.half * 8 / bits;
-    const Stretch width{k, std::min(shape.step, shape.k - k)};
+    const int64_t turn = turns() > 0 ? step % turns() : 0;
+    GemmPieces pieces(gemm, builder, shape, rooms);
     waitForTurn(turn);
-    load(a, gemm.getTransposeA(), l0a, startOfA, width, {0, shape.m});
-    const SmallVector<Stretch> parts = partsOfResult();
-    const auto startOf = [&](Stretch part) {
-      return turn * rooms.b.half * 8 / bits + part.first * roundUp(width.count, rowUnit());
-    };
-    if (unitOf(!gemm.getTransposeB()) > kFractalSide)
-      load(b, gemm.getTransposeB(), l0b, startOf({0, shape.n}), width, {0, shape.n});
-    else
-      for (Stretch part : parts)
-        load(b, gemm.getTransposeB(), l0b, startOf(part), width, part);
+    pieces.load(step, turn, l0a, l0b);
     waitForLoads(turn);
-    const Value init = initOf(step);
-    for (Stretch part : parts)
-      npu::MmadOp::create(builder, l0a, make.constant(startOfA), l0b, make.constant(startOf(part)),
-                          c.buffer, make.value(offsetOfResult(part.first)), init, ValueRange(),
-                          roundUp(shape.m, kFractalSide), roundUp(part.count, kFractalSide),
-                          width.count, isInPairs(width.count));
+    pieces.multiply(step, turn, l0a, l0b, initOf(step));
     if (waits && turns() > 0)
       set(Pipe::M, Pipe::MTE1, turn);
-  }
-
-  /// Whether rows of a hold one fractal more than k needs: transposed floats come in squares of two.
-  bool isInPairs(int64_t k) {
-    return gemm.getTransposeA() && roundUp(k, unitOf(true)) != roundUp(k, shape.c0);
-  }
-
-  /// The columns that one multiplication makes at a time.
-  SmallVector<Stretch> partsOfResult() const {
-    const int64_t most = shape.isInColumns ? kFractalSide : shape.n;
-    SmallVector<Stretch> parts;
-    for (int64_t first = 0; first < shape.n; first += most)
-      parts.push_back({first, std::min(most, shape.n - first)});
-    return parts;
-  }
-
-  /// Where column `first` of the result lies.
-  OpFoldResult offsetOfResult(int64_t first) {
-    auto [row, column] = placeInTile(make, c.offsets);
-    OpFoldResult offset = make.mul(make.add(column, make.index(first)), npu::fractalRows(c.type()));
-    return make.add(tileOffset(make, c.type(), c.offsets),
-                    make.add(offset, make.mul(row, kFractalSide)));
   }
 
   tile::GemmOp gemm;
@@ -371,7 +258,7 @@ private:
   ImplicitLocOpBuilder builder;
   IndexMaker make;
   BufferRegion a, b, c;
-  GemmShape shape{};
+  GemmShape shape;
   Value l0a, l0b;
 };
 

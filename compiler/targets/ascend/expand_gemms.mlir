@@ -91,12 +91,20 @@ func.func @f(%n: index) {
 }
 
 // -----
-func.func @f(%n: index) {
+// Rows that only the run tells: all columns at once, as high as there are rows, or, not from row 0 on, 16 at a time, as
+// high as the tile.
+// CHECK-LABEL: func.func @rows_of_the_run
+// CHECK: npu.load_l0 {{.*}} size 32 x 32 only(%[[N:.*]], %c32)
+// CHECK: npu.mmad {{.*}} into %{{.*}}[%c0] {{.*}} size 32 x 32 x 32 only(%[[N]], %c32, %c32) init(%false) {npu.alone, npu.low_columns}
+// CHECK: npu.mmad {{.*}} into %{{.*}}[%c256] {{.*}} size 32 x 16 x 32 only(%[[N]], %c16, %c32)
+// CHECK: npu.mmad {{.*}} into %{{.*}}[%c1024] {{.*}} size 32 x 16 x 32 only(%[[N]], %c16, %c32)
+func.func @rows_of_the_run(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %a = tile.alloc "a" : !tile.buffer<32x32xf16, L1>
     %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
-    // expected-error@+1 {{unsupported on ascend: a gemm of tiles whose extents are known at run time only}}
+    %d = tile.alloc "d" : !tile.buffer<48x32xf32, L0C>
     tile.gemm %a[0, 0] [%n, 32] : !tile.buffer<32x32xf16, L1>, %a : !tile.buffer<32x32xf16, L1> into %c[0, 0] [%n, 32] : !tile.buffer<32x32xf32, L0C>
+    tile.gemm %a[0, 0] [%n, 32] : !tile.buffer<32x32xf16, L1>, %a : !tile.buffer<32x32xf16, L1> into %d[16, 0] [%n, 32] : !tile.buffer<48x32xf32, L0C>
   }
   return
 }

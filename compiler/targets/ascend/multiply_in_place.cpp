@@ -5,7 +5,7 @@
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/analysis/same_number.h"
-#include "compiler/targets/ascend/argument_bounds.h"
+#include "compiler/targets/ascend/gemm_pieces.h"
 #include "compiler/targets/ascend/run_time_extents.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
@@ -60,10 +60,6 @@ bool isOneNumber(OpFoldResult left, OpFoldResult right) {
                            isSameNumber(cast<Value>(left), cast<Value>(right)));
 }
 
-OpFoldResult roundUpTo(const IndexMaker& make, OpFoldResult count, int64_t unit) {
-  return make.mul(make.div(make.add(count, make.index(unit - 1)), unit), unit);
-}
-
 class Multiplication {
 public:
   explicit Multiplication(tile::GemmOp gemm)
@@ -88,8 +84,10 @@ public:
     }
     if (failed(countSquares()) || failed(requireAsFilled(a, "a", k, copiesToA)) ||
         failed(requireAsFilled(b, "b", n, copiesToB)) || failed(countRows()) ||
-        failed(requireColumns()) || failed(requireDepth()))
+        failed(requireColumns()))
       return failure();
+    // Of no products no sum is made, not even 0.
+    requireDepth(builder, gemm, k, "T.mma");
     const int64_t mostRows = roundUp(m.most, kFractalSide),
                   mostColumns = roundUp(n.most, columnUnit);
     SmallVector<Value> counts;
@@ -252,24 +250,6 @@ private:
                             << " in L0C; give it as many";
   }
 
-  /// Of no products no sum is made, not even 0.
-  LogicalResult requireDepth() {
-    const bool mayClear = gemm.getClearAccum() || gemm.getClear();
-    if (k.isKnown() || !mayClear || boundedRangeAt(gemm, k.count).low >= 1)
-      return success();
-    Value holds = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, make.value(k.count),
-                                        make.constant(1));
-    if (Value clear = gemm.getClear()) {
-      Value adds = arith::XOrIOp::create(
-          builder, clear, arith::ConstantOp::create(builder, builder.getBoolAttr(true)));
-      holds = arith::OrIOp::create(builder, holds, adds);
-    }
-    requireHere(builder, holds,
-                "T.mma with init multiplies {} columns of a, but leaves c as it is for none",
-                make.value(k.count), Agent::Cube);
-    return success();
-  }
-
   OpFoldResult columns() {
     if (columnUnit == kFractalSide)
       return n.count;
@@ -323,7 +303,7 @@ bool isAloneInResult(tile::GemmOp gemm) {
   };
   const bool isAlone = llvm::all_of(npu::usersOf(tile), [&](Operation* user) {
     if (auto other = dyn_cast<tile::GemmOp>(user))
-      return other->hasAttr("mma") && isThisPart(other.getCRegion());
+      return other->hasAttr("mma") == gemm->hasAttr("mma") && isThisPart(other.getCRegion());
     auto copy = dyn_cast<tile::CopyOp>(user);
     return copy && npu::storageOf(copy.getTarget()) != tile.getResult();
   });

@@ -106,6 +106,10 @@ OpFoldResult IndexMaker::div(OpFoldResult a, int64_t divisor) const {
   return arith::DivSIOp::create(builder, value(a), constant(divisor)).getResult();
 }
 
+OpFoldResult roundUpTo(const IndexMaker& make, OpFoldResult number, int64_t unit) {
+  return make.mul(make.div(make.add(number, make.index(unit - 1)), unit), unit);
+}
+
 std::optional<int64_t> remainderOf(OpFoldResult number, int64_t unit,
                                    function_ref<bool(Value)> isZero) {
   const auto known = [&](int64_t value) { return (value % unit + unit) % unit; };

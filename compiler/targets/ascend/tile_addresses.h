@@ -41,6 +41,9 @@ private:
   mlir::ImplicitLocOpBuilder& builder;
 };
 
+/// The next multiple of `unit` of a number that is not negative.
+mlir::OpFoldResult roundUpTo(const IndexMaker& make, mlir::OpFoldResult number, int64_t unit);
+
 /// A number modulo `unit`, where that is known; a value that `isZero` says so of counts as 0.
 std::optional<int64_t> remainderOf(mlir::OpFoldResult number, int64_t unit,
                                    llvm::function_ref<bool(mlir::Value)> isZero = nullptr);
