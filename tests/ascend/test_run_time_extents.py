@@ -356,6 +356,55 @@ for m, k in ((64, 64), (64, 30), (33, 60), (40, 50), (5, 51)):
         GROUP.add(f"{dtype} beyond {m} {k}", beyond_tensors(dtype), arguments, {2: expected})
 
 
+def of_the_turn_before(by_gemm: bool, columns: bool) -> PrimFunc:
+    """A turn stores what the one before has made, of another number of rows; one copy behind the
+    loop stores what the last has made."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((64, 64), "float16"),
+        C: T.Tensor((4, 64, 64), "float32"),
+        rows: T.Tensor((4,), "int32"),
+        turns: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_L1((64, 64), "float16")
+            left = T.alloc_L0A((64, 64), "float16")
+            right = T.alloc_L0B((64, 64), "float16")
+            c = T.alloc_L0C((64, 64), "float32")
+            T.copy(A, a)
+            T.copy(a, right)
+            for turn in T.serial(turns):
+                if turn > 0:
+                    T.copy(
+                        c[0 : rows[turn - 1], 32 * columns :],
+                        C[turn - 1, 0 : rows[turn - 1], 32 * columns :],
+                    )
+                if by_gemm:
+                    T.gemm_v0(a[0 : rows[turn], :], a, c[0 : rows[turn], :], init=True)
+                else:
+                    T.copy(a[0 : rows[turn], :], left[0 : rows[turn], :])
+                    T.mma(left[0 : rows[turn], :], right, c[0 : rows[turn], :], init=True)
+            if turns > 0:
+                T.copy(c[0 : rows[turns - 1], :], C[turns - 1, 0 : rows[turns - 1], :])
+
+    return main
+
+
+for by_gemm, columns in ((False, False), (False, True), (True, False)):
+    for turns in (4, 1, 0):
+        a = random.integers(-8, 9, (64, 64)).astype(np.float16)
+        counts = np.array([48, 7, 64, 20], np.int32)
+        expected = np.zeros((4, 64, 64))
+        for turn, count in enumerate(counts[:turns]):
+            first = 32 if columns and turn < turns - 1 else 0
+            product = a[:count].astype(np.float64) @ a.astype(np.float64)
+            expected[turn, :count, first:] = product[:, first:]
+        name = f"turn before {turns}" + " by gemm" * by_gemm + ", columns" * columns
+        arguments = [a, np.zeros((4, 64, 64), np.float32), counts, turns]
+        GROUP.add(name, of_the_turn_before(by_gemm, columns), arguments, {1: expected})
+
+
 def through_vector_cores(by_vid: bool) -> PrimFunc:
     """To UB and back to L1, where rows may be halves of both vector cores."""
 
@@ -481,21 +530,6 @@ def into_two_parts(A, C, n):  # type: ignore[no-untyped-def]
 
 
 @T.macro
-def stored_elsewhere(A, C, n):  # type: ignore[no-untyped-def]
-    a = T.alloc_L1((64, 64), "float16")
-    left = T.alloc_L0A((64, 64), "float16")
-    right = T.alloc_L0B((64, 64), "float16")
-    c = T.alloc_L0C((64, 64), "float32")
-    T.copy(A, a)
-    T.copy(a, right)
-    for step in T.serial(3):
-        rows = n - step
-        T.copy(a[0:rows, :], left[0:rows, :])
-        T.mma(left[0:rows, :], right, c[0:rows, :], init=True)
-    T.copy(c[0:n, :], C[0:n, :])
-
-
-@T.macro
 def into_few_columns(A, C, n):  # type: ignore[no-untyped-def]
     a = T.alloc_L1((64, 64), "int8")
     left = T.alloc_L0A((64, 64), "int8")
@@ -572,39 +606,11 @@ UNLIKE = (
 )
 
 
-@T.macro
-def of_the_turn_before(A, C, n):  # type: ignore[no-untyped-def]
-    a = T.alloc_L1((64, 64), "float16")
-    left = T.alloc_L0A((64, 64), "float16")
-    right = T.alloc_L0B((64, 64), "float16")
-    c = T.alloc_L0C((64, 64), "float32")
-    T.copy(A, a)
-    T.copy(a, right)
-    for turn in T.serial(3):
-        rows = 48 - 16 * turn
-        if turn > 0:
-            T.copy(c[0 : rows + 16, :], C[0 : rows + 16, :])
-        T.copy(a[0:rows, :], left[0:rows, :])
-        T.mma(left[0:rows, :], right, c[0:rows, :], init=True)
-
-
-NOT_HERE = (
-    "unsupported on ascend: how many rows T.mma has made in this tile in L0C is known at run time "
-    "only, and not here; compute that number before the loop or branch"
-)
-
-
 @pytest.mark.parametrize(
     ("body", "dtype", "message"),
     [
-        (of_the_turn_before, "float16", NOT_HERE),
         (behind_the_first_row, "float16", PARTS),
         (into_two_parts, "float16", PARTS),
-        (
-            stored_elsewhere,
-            "float16",
-            NOT_HERE,
-        ),
         (
             into_few_columns,
             "int8",

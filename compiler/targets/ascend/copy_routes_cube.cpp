@@ -2,7 +2,7 @@
 // Copies of the cube core: global memory to L1, L1 to L0A and L0B, L0C to global memory and L1.
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/copy_routes.h"
-#include "compiler/targets/ascend/multiply_in_place.h"
+#include "compiler/targets/ascend/low_columns.h"
 #include "compiler/targets/ascend/product_copies.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -85,9 +85,7 @@ LogicalResult CopyExpander::l0cToGlobal() {
     return copy.emitError()
            << "unsupported on ascend: L0C of int32 is stored to float16 by a scale; "
               "call T.set_deq_scale before this copy";
-  const FailureOr<OpFoldResult> height = columnHeight(make, copy, source.buffer);
-  if (failed(height))
-    return failure();
+  const OpFoldResult height = columnHeight(builder, copy, source.buffer);
   return forEachRectangle([&](const BufferRegion& tile, const BufferRegion& tensor) {
     FailureOr<Value> offset = l1Offset(tile, "source");
     if (failed(offset))
@@ -98,8 +96,8 @@ LogicalResult CopyExpander::l0cToGlobal() {
     const ClampedRegion clamped = clamp(tensor, false, last);
     ifThere(clamped, [&] {
       const tile::RegionParts parts(clamped.region);
-      Value behind = fractalOffset(behindCut(tile, tensor, clamped), *height);
-      const auto [rows, pitch] = rowsAndPitch(tile, *height);
+      Value behind = fractalOffset(behindCut(tile, tensor, clamped), height);
+      const auto [rows, pitch] = rowsAndPitch(tile, height);
       npu::StoreL0cOp::create(builder, tile.buffer, behind, tensor.buffer, parts.offsets,
                               parts.extents, copy.getScale(), pitch, parts.staticOffsets,
                               parts.staticExtents, rows, copy.getRelu(), atomicAdd);
@@ -123,21 +121,19 @@ LogicalResult CopyExpander::l0cToL1() {
                  << "; copy to a tile in UB (T.alloc_ub) and from there to L1, which vector cores "
                     "do";
   }
-  const FailureOr<OpFoldResult> height = columnHeight(make, copy, source.buffer);
-  if (failed(height))
-    return failure();
+  const OpFoldResult height = columnHeight(builder, copy, source.buffer);
   return forEachRectangle([&](const BufferRegion& product, const BufferRegion& operand) {
     FailureOr<Value> begin = l1Offset(product, "source"), end = l1Offset(operand, "target");
     if (failed(begin) || failed(end))
       return failure();
-    const auto [sourceRows, pitch] = rowsAndPitch(product, *height);
+    const auto [sourceRows, pitch] = rowsAndPitch(product, height);
     const size_t last = product.extents.size() - 1, lastOfTarget = operand.extents.size() - 1;
     const auto columns = RunTimeExtent::of(copy, {{&product, last}, {&operand, lastOfTarget}});
     const SmallVector<size_t> dims = wideDims(operand), itsDims = wideDims(product);
     RunTimeExtent rows{make.index(1), 1};
     if (!dims.empty() && dims.front() != lastOfTarget)
       rows = RunTimeExtent::of(copy, {{&product, itsDims.front()}, {&operand, dims.front()}});
-    npu::MoveL0cOp::create(builder, product.buffer, fractalOffset(product, *height), operand.buffer,
+    npu::MoveL0cOp::create(builder, product.buffer, fractalOffset(product, height), operand.buffer,
                            *end, copy.getScale(), pitch, countsOf(rows, columns), sourceRows,
                            uint64_t(npu::fractalRows(operand.type())), uint64_t(rows.most),
                            uint64_t(roundUp(columns.most, kFractalSide)), copy.getRelu());

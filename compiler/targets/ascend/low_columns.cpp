@@ -7,7 +7,11 @@
 #include "compiler/targets/ascend/multiply_in_place.h"
 #include "compiler/targets/ascend/run_time_extents.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/Dominance.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -98,6 +102,71 @@ private:
   SmallVector<tile::CopyOp> copies;
 };
 
+/// A number where `place` stands, computed anew if it must be; null where that can't be.
+Value knownAt(Operation* place, Value number, const DominanceInfo& dominance, IRMapping& made) {
+  if (dominance.properlyDominates(number, place))
+    return number;
+  if (const Value known = made.lookupOrNull(number))
+    return known;
+  Operation* op = number.getDefiningOp();
+  if (!op || !isPure(op) || op->getNumRegions() != 0)
+    return {};
+  for (Value operand : op->getOperands()) {
+    const Value known = knownAt(place, operand, dominance, made);
+    if (!known)
+      return {};
+    made.map(operand, known);
+  }
+  OpBuilder(place).clone(*op, made);
+  return made.lookup(number);
+}
+
+/// Where a copy of what a product of an earlier turn has made stands before the next one: the outermost loop around both.
+/// Else the copy itself.
+Operation* whereProductIsKnown(tile::CopyOp copy, npu::MmadOp product) {
+  Operation* before = copy;
+  while (before && !before->getBlock()->findAncestorOpInBlock(*product))
+    before = before->getParentOp();
+  if (!before || !before->isBeforeInBlock(before->getBlock()->findAncestorOpInBlock(*product)))
+    return copy;
+  Operation* place = copy;
+  for (Operation* around = before->getParentOp(); around && !isa<tile::LaunchOp>(around);
+       around = around->getParentOp())
+    if (isa<tile::ForOp, tile::WhileOp, LoopLikeOpInterface>(around))
+      place = around;
+  return place;
+}
+
+/// On a store to a variable: how high columns of a tile in L0C lie from there on.
+constexpr llvm::StringLiteral kHeightAttr = "npu.height";
+
+/// The variable that says how high columns lie: the one that there is, or a new one, which each product into the tile sets.
+Value heightVariable(tile::AllocOp tile, ArrayRef<npu::MmadOp> products) {
+  if (auto store = dyn_cast_or_null<tile::StoreOp>(products.front()->getNextNode());
+      store && store->hasAttr(kHeightAttr))
+    return store.getBuffer();
+  ImplicitLocOpBuilder builder(tile.getLoc(), tile->getContext());
+  builder.setInsertionPointAfter(tile);
+  const Type number = builder.getIntegerType(32, /*isSigned=*/true);
+  const std::string name = (tile.getSymName().value_or("product") + "_rows").str();
+  Value variable =
+      tile::AllocOp::create(builder, tile::BufferType::get({}, number, tile::MemorySpace::Var),
+                            builder.getStringAttr(name), IntegerAttr());
+  const auto set = [&](OpFoldResult height) {
+    const IndexMaker make(builder);
+    Value value = arith::IndexCastOp::create(builder, builder.getI32Type(), make.value(height));
+    tile::StoreOp::create(builder, value, variable, ValueRange(), /*in_bounds=*/true)
+        ->setAttr(kHeightAttr, builder.getUnitAttr());
+  };
+  set(builder.getIndexAttr(npu::fractalRows(tile.getType())));
+  for (npu::MmadOp product : products) {
+    builder.setLoc(product.getLoc());
+    builder.setInsertionPointAfter(product);
+    set(roundUpTo(IndexMaker(builder), product.getCounts().front(), kFractalSide));
+  }
+  return variable;
+}
+
 } // namespace
 
 bool mayHaveLowColumns(tile::GemmOp gemm) {
@@ -109,6 +178,29 @@ bool mayHaveLowColumns(tile::GemmOp gemm) {
   const bool mayBe = RowsOfTile(gemm, tile).areOne();
   tile->setAttr(kMayBeLowAttr, BoolAttr::get(gemm.getContext(), mayBe));
   return mayBe;
+}
+
+OpFoldResult columnHeight(ImplicitLocOpBuilder& builder, tile::CopyOp copy, Value buffer) {
+  const IndexMaker make(builder);
+  SmallVector<npu::MmadOp> products;
+  const Value storage = npu::storageOf(buffer);
+  for (Operation* user : npu::usersOf(storage))
+    if (auto product = dyn_cast<npu::MmadOp>(user); product && product->hasAttr(kLowColumnsAttr))
+      products.push_back(product);
+  if (products.empty())
+    return make.index(npu::fractalRows(cast<tile::BufferType>(buffer.getType())));
+  npu::MmadOp product = products.front();
+  if (product.getCounts().empty())
+    return make.index(int64_t(product.getM()));
+  const DominanceInfo dominance(copy->getParentOp());
+  IRMapping made;
+  if (const Value rows =
+          knownAt(whereProductIsKnown(copy, product), product.getCounts().front(), dominance, made))
+    return roundUpTo(make, getAsOpFoldResult(rows), kFractalSide);
+  const Value variable = heightVariable(storage.getDefiningOp<tile::AllocOp>(), products);
+  const Value height = tile::LoadOp::create(builder, builder.getI32Type(), variable, ValueRange(),
+                                            /*in_bounds=*/true);
+  return arith::IndexCastOp::create(builder, builder.getIndexType(), height).getResult();
 }
 
 } // namespace tilewright::ascend

@@ -6,14 +6,13 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/analysis/same_number.h"
 #include "compiler/targets/ascend/gemm_pieces.h"
+#include "compiler/targets/ascend/low_columns.h"
 #include "compiler/targets/ascend/run_time_extents.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/Dominance.h>
-#include <mlir/IR/IRMapping.h>
-#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -310,61 +309,6 @@ bool isAloneInResult(tile::GemmOp gemm) {
   if (isAlone)
     tile->setAttr(kOnePartAttr, UnitAttr::get(gemm.getContext()));
   return isAlone;
-}
-
-/// A number where `place` stands, computed anew if it must be; null where that can't be.
-static Value knownAt(Operation* place, Value number, const DominanceInfo& dominance,
-                     IRMapping& made) {
-  if (dominance.properlyDominates(number, place))
-    return number;
-  if (const Value known = made.lookupOrNull(number))
-    return known;
-  Operation* op = number.getDefiningOp();
-  if (!op || !isPure(op) || op->getNumRegions() != 0)
-    return {};
-  for (Value operand : op->getOperands()) {
-    const Value known = knownAt(place, operand, dominance, made);
-    if (!known)
-      return {};
-    made.map(operand, known);
-  }
-  OpBuilder(place).clone(*op, made);
-  return made.lookup(number);
-}
-
-/// Where a copy of what a product of an earlier turn has made stands before the next one: the outermost loop around both.
-/// Else the copy itself.
-static Operation* whereProductIsKnown(tile::CopyOp copy, npu::MmadOp product) {
-  Operation* before = copy;
-  while (before && !before->getBlock()->findAncestorOpInBlock(*product))
-    before = before->getParentOp();
-  if (!before || !before->isBeforeInBlock(before->getBlock()->findAncestorOpInBlock(*product)))
-    return copy;
-  Operation* place = copy;
-  for (Operation* around = before->getParentOp(); around && !isa<tile::LaunchOp>(around);
-       around = around->getParentOp())
-    if (isa<tile::ForOp, tile::WhileOp, LoopLikeOpInterface>(around))
-      place = around;
-  return place;
-}
-
-FailureOr<OpFoldResult> columnHeight(const IndexMaker& make, tile::CopyOp copy, Value buffer) {
-  const DominanceInfo dominance(copy->getParentOp());
-  for (Operation* user : npu::usersOf(npu::storageOf(buffer))) {
-    auto product = dyn_cast<npu::MmadOp>(user);
-    if (!product || !product->hasAttr(kLowColumnsAttr))
-      continue;
-    if (product.getCounts().empty())
-      return make.index(int64_t(product.getM()));
-    IRMapping made;
-    Operation* place = whereProductIsKnown(copy, product);
-    if (const Value rows = knownAt(place, product.getCounts().front(), dominance, made))
-      return roundUpTo(make, getAsOpFoldResult(rows), kFractalSide);
-    return copy.emitError("unsupported on ascend: how many rows T.mma has made in this tile in L0C "
-                          "is known at run time only, and not here; compute that number before the "
-                          "loop or branch");
-  }
-  return make.index(npu::fractalRows(cast<BufferType>(buffer.getType())));
 }
 
 LogicalResult multiplyInPlace(tile::GemmOp gemm) {

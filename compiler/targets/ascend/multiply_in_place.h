@@ -7,9 +7,6 @@
 
 namespace tilewright::ascend {
 
-/// On an npu.mmad: its columns of c are as high as its m asks for, and so are all of the tile.
-inline constexpr llvm::StringLiteral kLowColumnsAttr = "npu.low_columns";
-
 /// One npu.mmad for a gemm of operands in L0A and L0B, as they lie, into L0C, all of whose waits are the kernel's. m, n and k may
 /// be numbers of the running kernel; of the tile in L0C, what lies behind m and n is undefined then, and all of it when m
 /// changes. It stands before copies are expanded. A failure was reported at the gemm.
@@ -18,10 +15,5 @@ llvm::LogicalResult multiplyInPlace(tile::GemmOp gemm);
 /// Whether nothing but copies out of the tile in L0C, and gemms with the very same part of it as `gemm`, knows it: then nobody
 /// has anything behind that part. It holds for all of these gemms once it was asked for one.
 bool isAloneInResult(tile::GemmOp gemm);
-
-/// How far columns of a tile in L0C lie apart, in rows: as high as the tile, or as an npu.mmad makes them. Failure, reported
-/// at `copy`: that number isn't known there.
-llvm::FailureOr<mlir::OpFoldResult> columnHeight(const IndexMaker& make, tile::CopyOp copy,
-                                                 mlir::Value buffer);
 
 } // namespace tilewright::ascend
