@@ -331,3 +331,23 @@ def test_what_lies_behind_in_a_group_of_16_is_undefined() -> None:
     with pytest.raises(tilewright.CompileError) as caught:
         interpret(main, a, c, 20)
     assert "element [0, 20] of 'c', which was never written" in str(caught.value)
+
+
+def test_added_to_what_vectors_have_changed() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float16"), C: T.Tensor((32, 32), "float32"), m: T.int32):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as _:
+            a = T.alloc_shared((32, 32), "float16")
+            c = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.fill(c, 1)
+            T.gemm(a[0:m, :], a, c[0:m, :])
+            T.copy(c, C)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    assert error.message == (
+        "unsupported on ascend: a gemm of extents that are known at run time only adds to a tile "
+        "that vector instructions have changed; give it a tile of its own and add that"
+    )

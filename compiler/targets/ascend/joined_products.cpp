@@ -287,8 +287,9 @@ private:
 LogicalResult ProductJoiner::join(func::FuncOp kernel, Value tile, tile::GemmOp gemm) {
   const Group group(tile, gemm);
   if (llvm::is_contained(group.part.staticExtents(), ShapedType::kDynamic))
-    return gemm.emitError("unsupported on ascend: a gemm of tiles whose extents are known at run "
-                          "time only");
+    return gemm.emitError("unsupported on ascend: a gemm of extents that are known at run time "
+                          "only adds to a tile that vector instructions have changed; give it a "
+                          "tile of its own and add that");
   Product(group, zeroProducts, waits).make(kernel, tile.getDefiningOp<tile::AllocOp>());
   return success();
 }
