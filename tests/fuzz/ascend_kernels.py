@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from extent_steps import run_time_extents
 from loop_steps import loops
 from pipeline_steps import pipelines
 from random_kernels import (
@@ -295,7 +296,7 @@ def random_ascend_kernel(choices: Choices, name: str, has_loops: bool = True) ->
     """`has_loops`: also such in which what some runs need others don't."""
     generator = AscendGenerator(choices, name)
     own = [generator.tile_function, generator.pipelined, generator.part_nest]
-    own.append(generator.named_rows)
+    own += [generator.named_rows, *2 * [partial(run_time_extents, generator)]]
     own.append(partial(pipelines, generator, gemms=False, stores=not generator.asks_vid))
     if generator.asks_vid:
         own += 6 * [partial(work_by_vid, generator)]
