@@ -324,8 +324,8 @@ def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
 
 
 def swiglu_form() -> dict[str, int]:
-    """Blocks of 8192 elements on Intel's AVX-512: the longer the runs, the less the pages of a virtual
-    machine cost. Elsewhere the next pages are asked for, and blocks of 2 KB are best."""
+    """Blocks of 8192 elements on Intel's AVX-512: the longer the runs, the less the pages of a
+    virtual machine cost. Elsewhere the next pages are asked for, and blocks of 2 KB are best."""
     from tilewright import _compiler
 
     cpu = _compiler.host_cpu()

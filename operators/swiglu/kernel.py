@@ -8,8 +8,8 @@ FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
 
 
 def swiglu(count: int, dtype: str, block: int | None = None):
-    """A, B and the result [count], by blocks of 2 KB; computed in float32, of which a bfloat16 shows
-    8 bits."""
+    """A, B and the result [count], by blocks of 2 KB; computed in float32, of which a bfloat16
+    shows 8 bits."""
     block = block or (1024 if dtype == "bfloat16" else 512)
     bits = {"tilewright.exp_bits": 13} if dtype == "bfloat16" else {}
     factory = tilewright.jit(out_idx=[2], pass_configs={**FAST, **bits})(swiglu_of)

@@ -20,6 +20,7 @@ inline constexpr unsigned kShortExpBits = 13;
 
 std::unique_ptr<mlir::Pass> createSplitThreads();
 std::unique_ptr<mlir::Pass> createDeepenGemms(const Machine& machine);
+std::unique_ptr<mlir::Pass> createSkipStages();
 /// `areShort`: exponentials have so few right bits that ties of what is computed from them are chance.
 std::unique_ptr<mlir::Pass> createMarkRoundings(bool areShort = false);
 std::unique_ptr<mlir::Pass> createLowerDots(const Machine& machine);

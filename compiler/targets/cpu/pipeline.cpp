@@ -44,6 +44,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createDeepenGemms(machine));
   passes.push_back(createMarkInBounds());
+  passes.push_back(createSkipStages());
   passes.push_back(createMarkRoundings(fastMath && expBits <= kShortExpBits));
   passes.push_back(createLowerDots(machine));
   passes.push_back(createMultiplyByPieces(machine, fastMath));

@@ -17,6 +17,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   const Machine machine = *findMachine("avx512", problem);
   mlir::registerPass([] { return createSplitThreads(); });
   mlir::registerPass([machine] { return createDeepenGemms(machine); });
+  mlir::registerPass([] { return createSkipStages(); });
   mlir::registerPass([] { return createMarkRoundings(); });
   mlir::registerPass([machine] { return createLowerDots(machine); });
   mlir::registerPass([machine] { return createMultiplyByPieces(machine); });
