@@ -462,6 +462,27 @@ for by_vid in (False, True):
         GROUP.add(name, through_vector_cores(by_vid), [*given, n, m], {2: expected})
 
 
+@T.prim_func
+def one_row_or_none(  # type: ignore[no-untyped-def]
+    A: T.Tensor((4, 10), "float32"), C: T.Tensor((4, 10), "float32"), m: T.int32, n: T.int32
+):
+    """Of a tile of one row, which ends within a block of 32 bytes."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        t = T.alloc_ub((1, 10), "float32")
+        for row in T.serial(4):
+            T.tile.fill(t, 7.0)
+            T.copy(A[row : row + m, 0:n], t[0:m, 0:n])
+            T.copy(t[0:m, :], C[row : row + m, :])
+
+
+for m, n in ((1, 10), (1, 3), (1, 8), (0, 10)):
+    a, c = (random.integers(-8, 9, (4, 10)).astype(np.float32) for _ in range(2))
+    expected = c.astype(np.float64)
+    if m:
+        expected = np.where(np.arange(10) < n, a, 7.0)
+    GROUP.add(f"one row or none {m} {n}", one_row_or_none, [a, c, m, n], {1: expected})
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_product(name: str) -> None:
     GROUP.check(name)

@@ -333,7 +333,8 @@ bool isColumnInUb(const BufferRegion& ub) {
 LogicalResult CopyExpander::requireRows(const BufferRegion& global, const BufferRegion& ub) {
   const SmallVector<size_t> dims = wideDims(global), ubDims = wideDims(ub);
   const SmallVector<int64_t> strides = ubStrides(ub.type());
-  if (ubDims.size() == 2 && strides[ubDims.front()] % npu::blockElements(ub.type()) != 0)
+  const bool mayBeSeveral = ubDims.size() == 2 && ub.type().getShape()[ubDims.front()] > 1;
+  if (mayBeSeveral && strides[ubDims.front()] % npu::blockElements(ub.type()) != 0)
     return refuseRowsWithinBlocks();
   if (dims.empty() || dims.back() + 1 == global.extents.size())
     return success();
