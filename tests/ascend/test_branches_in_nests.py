@@ -166,11 +166,11 @@ def halves(A: T.Tensor((8, 64), "float32"), C: T.Tensor((8, 64), "float32")):  #
         T.copy(c, C)
 
 
-def test_what_nothing_has_written_is_not_read() -> None:
-    """A choice would read all of a tile of which a branch writes a part first."""
+def test_what_nothing_has_written_stays_so() -> None:
+    """A choice reads all of a tile of which a branch writes a part first, and leaves the rest."""
     a = random.standard_normal((8, 64)).astype(np.float32)
     i, j = np.indices(a.shape)
-    check(halves, [a, np.zeros_like(a)], np.where(i >= j, a, a * 2.0), remark="it holds 'if'")
+    check(halves, [a, np.zeros_like(a)], np.where(i >= j, a, a * 2.0))
 
 
 @pytest.mark.parametrize("n", [0, 5, 13, 16])
@@ -258,3 +258,76 @@ def test_branches_that_all_elements_take(n: int) -> None:
     interpret(uniform, a, b, f, same, n)
     np.testing.assert_array_equal(made, expected)
     np.testing.assert_array_equal(same, expected)
+
+
+def picked(form: str, kind: str) -> Any:
+    """Elements decide what is changed of a tile; what is there before came in several ways."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16, 64), kind),
+        B: T.Tensor((16, 64), kind),
+        C: T.Tensor((16, 64), kind),
+        n: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 64), kind)
+            c = T.alloc_ub((16, 64), kind)
+            T.copy(A, a)
+            if form == "halves":
+                T.copy(B[0:8, :], c[0:8, :])
+                T.copy(B[8:16, :], c[8:16, :])
+            elif form == "rows":
+                for i in T.serial(16):
+                    T.copy(B[i, :], c[i, :])
+            elif form == "some rows":
+                T.copy(B[0:n, :], c[0:n, :])
+            for i, j in T.Parallel(16, 64):
+                if a[i, j] > 0:
+                    c[i, j] = a[i, j] + 1
+            if form in ("some rows", "nothing"):
+                for i, j in T.Parallel(16, 64):
+                    if (form == "nothing" or i >= n) and a[i, j] <= 0:
+                        c[i, j] = 5
+            T.copy(c, C)
+
+    return main
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "uint8"])
+@pytest.mark.parametrize("form", ["halves", "rows", "some rows", "nothing"])
+def test_elements_that_one_branch_changes(form: str, kind: str) -> None:
+    dtype = np.dtype(kind)
+    least = 0 if kind == "uint8" else -9
+    a, b = (random.integers(least, 10, (16, 64)).astype(dtype) for _ in range(2))
+    expected = np.where(a > 0, a + dtype.type(1), b).astype(np.float64)
+    n = 11
+    if form in ("some rows", "nothing"):
+        first = n if form == "some rows" else 0
+        expected[first:] = np.where(a[first:] > 0, expected[first:], 5)
+    check(picked(form, kind), [a, b, np.zeros_like(a)], expected, n=n)
+
+
+def test_what_no_branch_has_written_is_found() -> None:
+    """By the host and the interpreter, as of elements that are never written by any nest."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 64), "float32"), C: T.Tensor((16, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 64), "float32")
+            c = T.alloc_ub((16, 64), "float32")
+            T.copy(A, a)
+            for i, j in T.Parallel(16, 64):
+                if a[i, j] > 0:
+                    c[i, j] = a[i, j]
+            T.copy(c, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a, c = np.ones((16, 64), np.float32), np.zeros((16, 64), np.float32)
+    kernel(a, c)
+    np.testing.assert_array_equal(c, a)
+    a[3, 5] = -1
+    with pytest.raises(RuntimeError, match="which nothing has written"):
+        kernel(a, c)
+    with pytest.raises(tilewright.CompileError, match="never written"):
+        interpret(main, a, c)

@@ -174,11 +174,11 @@ private:
     return !nest.getBody().isAncestor(value.getParentRegion()) || matchPattern(value, m_Constant());
   }
 
-  /// What an element holds before a branch, if anything is there.
+  /// What an element of UB holds before a branch. Where nothing is there yet, a choice that takes it leaves it so.
   Value before(tile::StoreOp store) {
     if (const BranchStore* left = find(store.getBuffer(), store.getIndices()))
       return left->value;
-    if (isLeftIn(store.getBuffer()) || !isWritten(store.getBuffer(), store.getIndices()))
+    if (isLeftIn(store.getBuffer()))
       return {};
     ImplicitLocOpBuilder builder(store.getLoc(), outermost);
     // Its indices may be computed in the branch: they have been moved by now.
