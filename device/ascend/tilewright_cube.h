@@ -190,18 +190,23 @@ __aicore__ inline uint32_t bitsOfScale(float scale) {
   return factor.bits;
 }
 
-/// [rows, columns] of a tile of `l0cRows` rows to a tensor, converted; int32 to half by `scale`.
+/// [rows, columns] of a tile of `l0cRows` rows to a tensor, converted; int32 to half by `scale`. Rows that lie further apart
+/// than 32 bits can say go one by one.
 template <bool relu = false, class To, class From>
 __aicore__ inline void copyL0cToGm(const AscendC::GlobalTensor<To>& gm,
                                    const AscendC::LocalTensor<From>& l0c, uint32_t rows,
                                    uint32_t columns, uint32_t l0cRows, uint64_t gmPitch,
                                    float scale = 1.0f TW_PLACE) {
-  AscendC::FixpipeParamsV220 shape(static_cast<uint16_t>(columns), static_cast<uint16_t>(rows),
-                                   static_cast<uint16_t>(l0cRows), static_cast<uint32_t>(gmPitch),
-                                   relu);
+  const bool isFar = gmPitch > UINT32_MAX;
+  const uint32_t count = isFar ? 1 : rows;
+  AscendC::FixpipeParamsV220 shape(static_cast<uint16_t>(columns), static_cast<uint16_t>(count),
+                                   static_cast<uint16_t>(l0cRows),
+                                   isFar ? columns : static_cast<uint32_t>(gmPitch), relu);
   shape.quantPre = Conversion<To, From>::mode;
   shape.deqScalar = bitsOfScale(scale);
-  AscendC::Fixpipe<To, From, AscendC::CFG_ROW_MAJOR>(gm, l0c, shape TW_HERE);
+  for (uint32_t row = 0; row < rows; row += count)
+    AscendC::Fixpipe<To, From, AscendC::CFG_ROW_MAJOR>(gm[row * gmPitch], l0c[row * fractalRows],
+                                                       shape TW_HERE);
 }
 
 /// [rows, columns] of a tile of `l0cRows` rows to one of `l1Rows` rows in L1, where they are operands of 16 bits;

@@ -132,3 +132,70 @@ def test_rows_more_than_4_gib_apart(tmp_path: Path) -> None:
     told = subprocess.run([made], capture_output=True, text=True, check=False)
     assert (told.returncode, told.stderr) == (0, "")
     assert told.stdout.split() == ["10", "10", "12", "12", "14", "14"]
+
+
+#: Two rows of half, 2^32 + 96 elements apart, of a product of 32 x 32 that the cube core makes.
+FAR_PRODUCTS = """
+#include "acl/acl.h"
+#include "kernel_operator.h"
+#include "tilewright_ascend.h"
+#include <cstdio>
+#include <vector>
+using namespace AscendC;
+using namespace tilewright;
+
+constexpr uint64_t pitch = (1ull << 32) + 96, bytes = 2 * pitch + 64;
+
+extern "C" __global__ __aicore__ void far_products(GM_ADDR a, GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> from, to;
+  from.SetGlobalBuffer((__gm__ half*)a);
+  to.SetGlobalBuffer((__gm__ half*)x);
+  auto l1 = localTensor<half>(TPosition::A1, 0, 1024);
+  auto l0a = localTensor<half>(TPosition::A2, 0, 1024);
+  auto l0b = localTensor<half>(TPosition::B2, 0, 1024);
+  auto l0c = localTensor<float>(TPosition::CO1, 0, 1024);
+  copyGmToL1(l1, from, 32, 32, 32, 32);
+  PipeBarrier<PIPE_ALL>();
+  copyL1ToL0A(l0a, l1, 0, 0, 32, 32, 32);
+  copyL1ToL0B(l0b, l1, 0, 0, 32, 32, 32);
+  PipeBarrier<PIPE_ALL>();
+  multiply(l0c, l0a, l0b, 32, 32, 32, true);
+  PipeBarrier<PIPE_ALL>();
+  copyL0cToGm(to, l0c, 2, 32, 32, pitch);
+}
+
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  uint8_t *a = nullptr, *x = nullptr;
+  if (aclrtMalloc(reinterpret_cast<void**>(&x), bytes, ACL_MEM_MALLOC_HUGE_FIRST))
+    return 2;
+  aclrtMalloc(reinterpret_cast<void**>(&a), 2048, ACL_MEM_MALLOC_HUGE_FIRST);
+  std::vector<half> numbers(1024, half(0.0f)), row(32);
+  for (int at = 0; at < 32; ++at) // times two
+    numbers[33 * at] = half(2.0f);
+  numbers[40] = half(3.0f); // row 1, column 8
+  aclrtMemcpy(a, 2048, numbers.data(), 2048, ACL_MEMCPY_HOST_TO_DEVICE);
+  aclrtStream stream;
+  aclrtCreateStream(&stream);
+  far_products<<<1, nullptr, stream>>>(a, x);
+  if (aclrtSynchronizeStream(stream))
+    return 3;
+  for (uint64_t at = 0; at < 2; ++at) {
+    aclrtMemcpy(row.data(), 64, x + at * 2 * pitch, 64, ACL_MEMCPY_DEVICE_TO_HOST);
+    printf("%g %g %g\\n", float(row[0]), float(row[1]), float(row[8]));
+  }
+  aclrtFree(x);
+}
+"""
+
+
+def test_products_to_rows_more_than_32_bits_apart(tmp_path: Path) -> None:
+    """Fixpipe counts the elements from one row to the next with 32 bits."""
+    source, made = tmp_path / "far.cpp", tmp_path / "far"
+    source.write_text(FAR_PRODUCTS)
+    subprocess.run([program(), "build", source, f"-I{DEVICE}", "-o", made], check=True)
+    told = subprocess.run([made], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.split() == ["4", "0", "0", "0", "4", "12"]
