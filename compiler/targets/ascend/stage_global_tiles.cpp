@@ -597,7 +597,10 @@ private:
     if (!box.conditions.empty() || box.isWhole())
       return;
     builder.setInsertionPoint(nest);
-    SmallVector<NestRange> bounds; // first and end
+    struct Bounds {
+      OpFoldResult first, end;
+    };
+    SmallVector<Bounds> bounds;
     for (size_t variable = 0; variable < nestRank(); ++variable)
       bounds.push_back(
           {terms.firstOf(box, variable, terms.extentOf(variable)), terms.endOf(box, variable)});
@@ -612,7 +615,7 @@ private:
       if (!box.begins[number].empty())
         ask(arith::CmpIPredicate::sge, variable, make.value(bounds[number].first));
       if (!box.ends[number].empty())
-        ask(arith::CmpIPredicate::slt, variable, make.value(bounds[number].count));
+        ask(arith::CmpIPredicate::slt, variable, make.value(bounds[number].end));
     }
     branch.getConditionMutable().assign(all);
   }
