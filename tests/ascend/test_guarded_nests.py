@@ -588,3 +588,11 @@ def test_removals() -> None:
         "either_side three float32",
     ):  # fmt: skip
         GROUP.check_removals(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["tail this 250", "tail two others 250", "lower_rectangle 5 2 none of one"]
+)
+def test_all_removals_of_parts_beside_each_other(name: str) -> None:
+    """Parts of which often one alone has elements."""
+    GROUP.check_removals(name, most=None)

@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/analysis/settle_branches.h"
+#include "compiler/targets/ascend/apart_accesses.h"
 #include "compiler/targets/ascend/copy_bounds.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/flag_numbers.h"
@@ -65,6 +66,7 @@ public:
     survey(kernel);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
+    findApart(kernel, program);
     program.values = indices.valueRanges();
     indices.forEachValue([&](Value value, unsigned number) { model.values[number] = value; });
     settleBranches(program);

@@ -8,9 +8,9 @@
 namespace tilewright::ascend::model {
 
 Conflicts::Conflicts(const Program& program)
-    : values(program.values), period(periods(program)), depths(program.nodes.size()),
-      firstInstance(program.nodes.size()), kinds(program.nodes.size()),
-      asked(program.nodes.size()) {
+    : values(program.values), apart(program.apart), period(periods(program)),
+      depths(program.nodes.size()), firstInstance(program.nodes.size()),
+      kinds(program.nodes.size()), asked(program.nodes.size()) {
   for (const Node& node : program.nodes) {
     if (node.kind == NodeKind::Loop)
       depths[node.id] = static_cast<unsigned>(loopsAround(&node).size());
@@ -70,6 +70,9 @@ void Conflicts::addInstances(const Node& statement) {
   asked[statement.id] = loopsAskedBy(statement);
   for (const Access& access : statement.accesses)
     kinds[statement.id] |= 1U << (2 * int{access.isGlobal} + int{isOfPhases(access)});
+  for (const Access& access : statement.accesses)
+    if (access.place != kNowhere) // of which the phases alone don't decide
+      kinds[statement.id] |= 1U << (2 * int{access.isGlobal});
   Instance instance{&statement, loopsAround(&statement), {}};
   instance.phases.resize(instance.loops.size());
   size_t loop = 0;
@@ -260,7 +263,7 @@ std::vector<Conflicts::AccessPair> Conflicts::pairsOf(const Node& first, const N
     for (const Access& b : second.accesses)
       if (a.isGlobal == isGlobal && a.memory == b.memory && (a.isWrite || b.isWrite) &&
           !(a.isAtomic && b.isAtomic) && a.mayShareBuffer(b) && !isInOrder(first, a, second, b) &&
-          (isOfPhases(a) && isOfPhases(b)) == byPhases)
+          (isOfPhases(a) && isOfPhases(b) && !areApart({&a, &b})) == byPhases)
         pairs.push_back({&a, &b});
   return pairs;
 }
@@ -285,11 +288,30 @@ std::vector<Conflicts::AccessPair> Conflicts::meetingsOf(const Node* earlier, co
   return meetings;
 }
 
+/// Whether none of the loops around both, as many as there are, has gone on from one to the other: none that is left, nor
+/// one that is written out.
+bool Conflicts::areOfOneTurn(const Instance& earlier, unsigned level, const Instance& later,
+                             unsigned loops) {
+  size_t common = 0;
+  while (common < earlier.loops.size() && common < later.loops.size() &&
+         earlier.loops[common] == later.loops[common])
+    ++common;
+  const std::vector<unsigned>&turnsOfA = earlier.statement->turnsAround,
+        &turnsOfB = later.statement->turnsAround;
+  const auto count =
+      static_cast<ptrdiff_t>(std::min({size_t{loops}, turnsOfA.size(), turnsOfB.size()}));
+  return level >= common &&
+         std::equal(turnsOfA.begin(), turnsOfA.begin() + count, turnsOfB.begin());
+}
+
 /// In each dim for itself: errs to true where dims go together.
 bool Conflicts::overlapInAll(const AccessPair& pair, unsigned earlierNumber, unsigned level,
                              unsigned laterNumber) const {
   const Access &a = *pair.earlier, &b = *pair.later;
   const Instance &earlier = instances[earlierNumber], &later = instances[laterNumber];
+  if (areApart(pair) &&
+      areOfOneTurn(earlier, level, later, apart.at({pair.earlier->place, pair.later->place})))
+    return false;
   if (!overlap(a, earlier, level, b, later))
     return false;
   if (a.otherDims.size() == b.otherDims.size())

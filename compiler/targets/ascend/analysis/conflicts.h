@@ -116,10 +116,17 @@ private:
                                   bool byPhases) const;
   bool overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,
                const Instance& later) const;
+  static bool areOfOneTurn(const Instance& earlier, unsigned level, const Instance& later,
+                           unsigned loops);
   bool overlapInAll(const AccessPair& pair, unsigned earlierNumber, unsigned level,
                     unsigned laterNumber) const;
 
+  bool areApart(const AccessPair& pair) const {
+    return !apart.empty() && apart.contains({pair.earlier->place, pair.later->place});
+  }
+
   Values values; ///< of the program
+  std::map<std::pair<unsigned, unsigned>, unsigned> apart;
   std::vector<int64_t> period;
   std::vector<unsigned> depths;
   std::vector<Instance> instances;

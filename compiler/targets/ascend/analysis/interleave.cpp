@@ -44,6 +44,7 @@ public:
   explicit Interleaver(const Unrolled& unrolled) : source(unrolled) {
     result.program.flags = unrolled.program.flags;
     result.program.values = unrolled.program.values;
+    result.program.apart = unrolled.program.apart;
     for (const Agent agent : kAgents)
       for (const Node* node : unrolled.program.body)
         if (isOf(agent, *node))
@@ -151,6 +152,7 @@ private:
     Node* node = add(from, block, parent);
     node->queue = from->queue;
     node->accesses = from->accesses;
+    node->turnsAround = from->turnsAround;
     node->sync = from->sync;
     for (const Node* inner : from->body)
       copy(inner, agent, node->body, node);

@@ -89,6 +89,8 @@ struct Range {
   std::vector<Term> terms;
 };
 
+constexpr unsigned kNowhere = ~0u;
+
 /// The width of what has no known end.
 constexpr int64_t kUnknownExtent = int64_t{1} << 40;
 
@@ -112,6 +114,8 @@ struct Access : Range {
   /// Of global memory: the same in bytes from the tensor's first one on, where that is known. Parts by other dims, of a view,
   /// are compared so.
   std::optional<Range> line = std::nullopt;
+  /// Its number in Program::apart; kNowhere: it isn't there.
+  unsigned place = kNowhere;
   /// Of a buffer that the compiler has made for one statement of the kernel, or for what it leads between cores.
   bool isOfPart = false;
   /// The bytes of the buffer on chip, which no offset leaves, also where nothing is known of it.
@@ -202,6 +206,8 @@ struct Node {
   /// Statement and Loop: the number of the kernel's statement that it is a part of, and of the turn of the
   /// loops around that, where iterations are written out.
   unsigned whole = kNone, turn = 0;
+  /// Statement, where iterations are written out: that of each loop around its origin, the outermost first.
+  std::vector<unsigned> turnsAround;
   // Statement
   Queue queue;
   std::vector<Access> accesses;
@@ -256,6 +262,9 @@ struct Program {
   /// Flags that the program may use, nobody knows where.
   std::set<unsigned> reserved;
   Values values;
+  /// Accesses, by their places, that never meet in one turn of the loops around both, the one before the other in the
+  /// text; and how many loops these are.
+  std::map<std::pair<unsigned, unsigned>, unsigned> apart;
   /// Whether what branches ask has a part in the phases of loops: then which way one goes is known in each phase, but
   /// there may be more phases.
   bool hasPhasesOfBranches = false;

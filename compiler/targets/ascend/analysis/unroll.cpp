@@ -27,6 +27,7 @@ public:
     result.program.flags = source.flags;
     result.program.reserved = source.reserved;
     result.program.values = this->values;
+    result.program.apart = source.apart;
     result.program.variables = source.variables;
     result.program.hasPhasesOfBranches = true; // what is left of loops decides a proof
   }
@@ -71,6 +72,7 @@ private:
       made->queue = node->queue;
       made->whole = node->whole;
       made->turn = ownTurn;
+      made->turnsAround = around;
       for (const Access& access : node->accesses)
         made->accesses.push_back(fixed(access));
       return;
@@ -107,7 +109,7 @@ private:
 
   /// Iterations of which nothing is kept make no node, but there may be 2^40 of them.
   bool isTooLong() const {
-    constexpr size_t mostIterations = size_t{1} << 16;
+    constexpr unsigned mostIterations = 1U << 16;
     return result.program.nodes.size() > mostNodes || iterations > mostIterations;
   }
 
@@ -258,7 +260,9 @@ private:
     const unsigned outer = ownTurn;
     if (loop->whole == kNone) // else it is a part of the statement, as what it holds
       ownTurn = ++lastOwnTurn;
+    around.push_back(iterations);
     copy(loop->body, to, parent);
+    around.pop_back();
     ownTurn = outer;
     open.erase(loop);
   }
@@ -385,7 +389,9 @@ private:
   const Answers answers;
   Values values;
   const Slice* slice; ///< null: all of the program
-  size_t mostNodes = 0, iterations = 0;
+  size_t mostNodes = 0;
+  unsigned iterations = 0;               ///< that have been copied
+  std::vector<unsigned> around;          ///< the numbers of those that are being copied
   std::vector<CopiedTurn> turns;         ///< by loop: of the iteration that is being copied
   std::map<const Node*, int64_t> open;   ///< of those, the numbers of such as are written out
   unsigned ownTurn = 0, lastOwnTurn = 0; ///< of the kernel's own loops
