@@ -61,3 +61,28 @@ def test_operands_that_a_call_changes(config):
     b = random.integers(-4, 5, (96, 64)).astype(np.float32)
     made = tilewright.compile(kernel, out_idx=[2], pass_configs={config: True})
     np.testing.assert_array_equal(made(a, b), a @ b)
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_a_tensor_at_the_address_of_a_tile(target):
+    """What is stored to one is read of the other, whichever of two it is."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64,), "int32"), B: T.Tensor((2,), "int32"), which: T.int32):
+        with T.Kernel(1, threads=1) as _:
+            a = T.alloc_shared((8, 8), "int32")
+            b = T.alloc_shared((64,), "int32")
+            T.copy(A, T.view(a, (64,)))
+            T.copy(A, b)
+            place = T.if_then_else(which == 0, T.address_of(a[0, 0]), T.address_of(b[0]))
+            chosen = T.make_tensor_from_addr(place, (64,), "int32")
+            a[1, 1] = 5
+            b[9] = 6
+            chosen[9] = 7
+            B[0] = a[1, 1]
+            B[1] = b[9]
+
+    a = np.arange(64, dtype=np.int32)
+    kernel = tilewright.compile(kernel, out_idx=[1], target=target)
+    np.testing.assert_array_equal(kernel(a, 0), [7, 6])
+    np.testing.assert_array_equal(kernel(a, 1), [5, 7])

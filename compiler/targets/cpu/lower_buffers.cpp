@@ -9,7 +9,8 @@
 ///
 /// An access that is not known to be in bounds is put under an scf.if: it reads 0, or is dropped.
 /// Alias scopes say that tensors, and buffers that share no scratch bytes, do not overlap; access
-/// groups of parallel loops move over. It stands last of the passes that know buffers.
+/// groups of parallel loops move over. Where memory is known by its address, what lies there may be any
+/// buffer whose address was taken. It stands last of the passes that know buffers.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/thread_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -39,7 +40,16 @@ struct Parts {
   unsigned memory = 0;
 };
 
-/// One alias scope per piece of memory; piece 0 is all of global memory (two tensors may overlap).
+/// Whether a kernel takes the address of a buffer, or of a view of it.
+bool isKnownByAddress(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation* user) {
+    auto view = dyn_cast<tile::ViewOp>(user);
+    return isa<tile::AddressOp>(user) || (view && isKnownByAddress(view.getResult()));
+  });
+}
+
+/// One alias scope per piece of memory; piece 0 is all of global memory (two tensors may overlap), and what
+/// tensors at an address may lie in.
 class AliasScopes {
 public:
   explicit AliasScopes(func::FuncOp function) {
@@ -47,9 +57,11 @@ public:
     auto domain =
         LLVM::AliasScopeDomainAttr::get(context, StringAttr::get(context, function.getName()));
     scopes.push_back(LLVM::AliasScopeAttr::get(domain, StringAttr::get(context, "global")));
+    const bool hasAddresses =
+        function.walk([](tile::TensorAtOp) { return WalkResult::interrupt(); }).wasInterrupted();
     function.walk([&](tile::AllocOp op) {
       if (op->hasAttr(kOffsetAttr) && !op.getType().isGlobal())
-        addAlloc(op, domain);
+        addAlloc(op, domain, hasAddresses && isKnownByAddress(op.getResult()));
     });
   }
 
@@ -73,25 +85,21 @@ private:
     unsigned memory;
   };
 
-  void addAlloc(tile::AllocOp op, LLVM::AliasScopeDomainAttr domain) {
+  void addAlloc(tile::AllocOp op, LLVM::AliasScopeDomainAttr domain, bool mayBeTensor) {
     const BufferType type = op.getType();
     const int64_t begin = op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
     const int64_t end = begin + (type.getNumElements() * type.getElementBits() + 7) / 8;
     std::optional<unsigned> memory;
+    if (mayBeTensor)
+      memory = 0;
     for (Piece& piece : pieces)
       if (begin < piece.end && piece.begin < end) {
         // Buffers that share bytes are one memory, and so are all that they touch.
-        const unsigned old = piece.memory;
-        if (memory && old != *memory) {
-          for (Piece& other : pieces)
-            if (other.memory == old)
-              other.memory = *memory;
-          for (auto& entry : memories)
-            if (entry.second == old)
-              entry.second = *memory;
-        } else {
-          memory = old;
-        }
+        const unsigned kept = std::min(piece.memory, memory.value_or(piece.memory));
+        join(piece.memory, kept);
+        if (memory)
+          join(*memory, kept);
+        memory = kept;
       }
     if (!memory) {
       memory = unsigned(scopes.size());
@@ -99,6 +107,15 @@ private:
     }
     pieces.push_back({begin, end, *memory});
     memories[op] = *memory;
+  }
+
+  void join(unsigned old, unsigned kept) {
+    for (Piece& piece : pieces)
+      if (piece.memory == old)
+        piece.memory = kept;
+    for (auto& entry : memories)
+      if (entry.second == old)
+        entry.second = kept;
   }
 
   SmallVector<Attribute> scopes;

@@ -69,3 +69,42 @@ func.func @apart(%X: !tile.buffer<64xf32, global> {tile.name = "X"}) attributes 
   }
   return
 }
+
+// What lies at an address may be any buffer whose address was taken, and what shares its bytes, but not another.
+// CHECK-LABEL: func.func @by_address_blocks
+func.func @by_address(%X: !tile.buffer<64xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %u = tile.alloc "u" : !tile.buffer<32xf32, shared>
+    %v = tile.view %s : !tile.buffer<64xf32, shared> to !tile.buffer<8x8xf32, shared>
+    %place = tile.address %v[%c1, %c1] : !tile.buffer<8x8xf32, shared>
+    %t = tile.tensor_at %place : !tile.buffer<4xf32, global>
+    // CHECK: llvm.store {{.*}} {alias_scopes = [#[[ANY:[a-z_0-9]+]]], {{.*}}noalias_scopes = [#[[U:[a-z_0-9]+]]]}
+    tile.store %one, %s[%c1] in_bounds : !tile.buffer<64xf32, shared>
+    // CHECK: llvm.store {{.*}} {alias_scopes = [#[[U]]], {{.*}}noalias_scopes = [#[[ANY]]]}
+    tile.store %one, %u[%c1] in_bounds : !tile.buffer<32xf32, shared>
+    // CHECK: llvm.store {{.*}} {alias_scopes = [#[[ANY]]], {{.*}}noalias_scopes = [#[[U]]]}
+    tile.store %one, %t[%c1] in_bounds : !tile.buffer<4xf32, global>
+    // CHECK: llvm.store {{.*}} {alias_scopes = [#[[ANY]]], {{.*}}noalias_scopes = [#[[U]]]}
+    tile.store %one, %X[%c1] in_bounds : !tile.buffer<64xf32, global>
+  }
+  return
+}
+
+// Without memory at an address, nothing but calls goes by one.
+// CHECK-LABEL: func.func @given_away_blocks
+func.func @given_away(%X: !tile.buffer<64xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %place = tile.address %s[%c1] : !tile.buffer<64xf32, shared>
+    // CHECK: llvm.store {{.*}} {alias_scopes = [#[[S:[a-z_0-9]+]]], {{.*}}noalias_scopes = [#[[GLOBAL:[a-z_0-9]+]]]}
+    tile.store %one, %s[%c1] in_bounds : !tile.buffer<64xf32, shared>
+    // CHECK: llvm.store {{.*}} {alias_scopes = [#[[GLOBAL]]], {{.*}}noalias_scopes = [#[[S]]]}
+    tile.store %one, %X[%c1] in_bounds : !tile.buffer<64xf32, global>
+  }
+  return
+}
