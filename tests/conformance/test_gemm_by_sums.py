@@ -116,6 +116,10 @@ def test_rows_and_columns_of_zeros_give_zeros():
     assert not result[[3, 77]].any() and not result[:, [11, 127]].any()
     assert np.count_nonzero(result) == 126 * 126
     assert not product(128, 128, 96, 128, 128, 96)(0 * a, b).any()
+    for late in (False, True):  # none of them is -0, as in the sum of products
+        made = product(128, 128, 96, 128, 128, 96, late=late)
+        for result in (made(a, b), made(np.zeros_like(a), b)):
+            assert not np.signbit(result[result == 0]).any()
 
 
 def test_integers_are_exact():

@@ -162,6 +162,8 @@ private:
           Value here = constantPointer(target, r * c.rowStride), sum = scaled[r];
           if (!isClear && !op.getClearAccum())
             sum = arith::AddFOp::create(builder, sum, loadPlain(here));
+          else if (pairsNow) // of a row of zeros what pairs leave may be scaled to -0
+            sum = arith::AddFOp::create(builder, sum, zero(builder, vector));
           if (isLast)
             storeResult(sum, resultTarget, r, 0);
           else
