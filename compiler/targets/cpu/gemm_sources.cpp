@@ -39,6 +39,41 @@ void dropEmptyGemms(Operation* kernel) {
   }
 }
 
+SmallVector<tile::GemmOp> gemmsWithElements(Operation* kernel) {
+  dropEmptyGemms(kernel);
+  SmallVector<tile::GemmOp> gemms;
+  kernel->walk([&](tile::GemmOp gemm) { gemms.push_back(gemm); });
+  return gemms;
+}
+
+bool isOfPlainTiles(tile::GemmOp gemm) {
+  const BufferRegion regions[] = {gemm.getARegion(), gemm.getBRegion(), gemm.getCRegion()};
+  return llvm::all_of(regions, [](const BufferRegion& region) {
+    return !region.type().isGlobal() && !region.type().getLayout() &&
+           isa_and_nonnull<tile::AllocOp>(region.buffer.getDefiningOp());
+  });
+}
+
+SmallVector<Value> placeIn(ImplicitLocOpBuilder& builder, const BufferRegion& region, Value row,
+                           Value column) {
+  IndexMath math(builder);
+  SmallVector<Value> place;
+  for (OpFoldResult offset : region.offsets)
+    place.push_back(math.value(offset));
+  place[place.size() - 2] = math.add(place[place.size() - 2], row);
+  place.back() = math.add(place.back(), column);
+  return place;
+}
+
+BufferRegion turned(ImplicitLocOpBuilder& builder, const BufferRegion& region) {
+  const SmallVector<int64_t> shape = matrixShape(region);
+  auto type = BufferType::get({shape[1], shape[0]}, region.type().getElementType(),
+                              tile::MemorySpace::Shared);
+  Value buffer = tile::AllocOp::create(builder, type, StringAttr(), IntegerAttr());
+  tile::CopyOp::create(builder, region, BufferRegion::whole(buffer)).setTranspose(true);
+  return BufferRegion::whole(buffer);
+}
+
 namespace {
 
 /// Whether an op may write to global memory.

@@ -5,6 +5,8 @@
 #include "compiler/ir/region.h"
 #include "compiler/ir/tensor_ops.h"
 
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
 namespace tilewright::cpu {
 
 /// Rows and columns of the matrix that a region holds: its last two extents.
@@ -12,6 +14,18 @@ llvm::SmallVector<int64_t> matrixShape(const tile::BufferRegion& region);
 
 /// Removes the gemms of a kernel that multiply no elements: at most they set their sums to 0.
 void dropEmptyGemms(mlir::Operation* kernel);
+/// The gemms that are left then, in the order of the text.
+llvm::SmallVector<tile::GemmOp> gemmsWithElements(mlir::Operation* kernel);
+
+/// Whether a gemm's operands and sums are tiles on chip, in the order that their shapes say: what is made of them may
+/// be prepared in another form.
+bool isOfPlainTiles(tile::GemmOp gemm);
+/// The element in a row and a column of the matrix that a region holds: its indices in the buffer.
+llvm::SmallVector<mlir::Value> placeIn(mlir::ImplicitLocOpBuilder& builder,
+                                       const tile::BufferRegion& region, mlir::Value row,
+                                       mlir::Value column);
+/// The matrix that a region holds, its rows and columns exchanged, in a buffer of its own: made where the builder stands.
+tile::BufferRegion turned(mlir::ImplicitLocOpBuilder& builder, const tile::BufferRegion& region);
 
 /// The copy that fills the whole of an on-chip buffer, nothing else but `reader` uses: what `reader`
 /// reads there might as well come from where the copy reads, if keepsValues. Null if that isn't so.

@@ -65,10 +65,8 @@ public:
   /// Whether tiles multiply pieces faster than vectors multiply the numbers, and may.
   bool isWorthIt(bool fast) {
     const BufferRegion a = op.getARegion(), b = op.getBRegion(), c = op.getCRegion();
-    for (const BufferRegion* region : {&a, &b, &c})
-      if (region->type().isGlobal() || region->type().getLayout() ||
-          !isa_and_nonnull<tile::AllocOp>(region->buffer.getDefiningOp()))
-        return false;
+    if (!isOfPlainTiles(op))
+      return false;
     pieces = piecesOfBoth(a.type().getElementType(), b.type().getElementType());
     if (!pieces || (pieces > 1 && !fast) || !c.type().getElementType().isF32() ||
         op->hasAttr(kPackedAttr) || op.getTransposeA())
@@ -132,17 +130,6 @@ private:
 
   Type words() {
     return builder.getIntegerType(32, /*isSigned=*/true);
-  }
-
-  static SmallVector<Value> placeIn(ImplicitLocOpBuilder& inner, const BufferRegion& region,
-                                    Value row, Value column) {
-    IndexMath math(inner);
-    SmallVector<Value> place;
-    for (OpFoldResult offset : region.offsets)
-      place.push_back(math.value(offset));
-    place[place.size() - 2] = math.add(place[place.size() - 2], row);
-    place.back() = math.add(place.back(), column);
-    return place;
   }
 
   /// 16 numbers of a row of a matrix.
@@ -279,13 +266,8 @@ private:
 
   /// b, as panels of pairs.
   Value cutB() {
-    BufferRegion b = op.getBRegion();
     builder.setInsertionPoint(placeB);
-    if (op.getTransposeB()) {
-      Value turned = newBuffer({depth, columns}, b.type().getElementType());
-      tile::CopyOp::create(builder, b, BufferRegion::whole(turned)).setTranspose(true);
-      b = BufferRegion::whole(turned);
-    }
+    const BufferRegion b = op.getTransposeB() ? turned(builder, op.getBRegion()) : op.getBRegion();
     const int64_t steps = depth / kDeep, width = tilePanelColumns(columns),
                   vectors = width / kLanes;
     Value buffer = newBuffer({pieces * depth, columns}, builder.getBF16Type());
@@ -343,10 +325,7 @@ public:
   void runOnOperation() override {
     if (!machine.hasBf16Tiles)
       return;
-    dropEmptyGemms(getOperation());
-    SmallVector<tile::GemmOp> ops;
-    getOperation().walk([&](tile::GemmOp op) { ops.push_back(op); });
-    for (tile::GemmOp op : ops)
+    for (tile::GemmOp op : gemmsWithElements(getOperation()))
       if (PieceGemm gemm(op); gemm.isWorthIt(fast))
         gemm.replace();
   }

@@ -69,13 +69,9 @@ public:
   /// Whether it is of such numbers on chip, and preparing its operands takes less than it gains.
   bool isWorthIt() {
     const BufferRegion a = op.getARegion(), b = op.getBRegion(), c = op.getCRegion();
-    for (const BufferRegion* region : {&a, &b, &c})
-      if (region->type().isGlobal() || region->type().getLayout() ||
-          !isa_and_nonnull<tile::AllocOp>(region->buffer.getDefiningOp()))
-        return false;
     auto isTaken = [](Type type) { return type.isF32() || type.isF16(); };
-    if (!isTaken(a.type().getElementType()) || !isTaken(b.type().getElementType()) ||
-        !c.type().getElementType().isF32())
+    if (!isOfPlainTiles(op) || !isTaken(a.type().getElementType()) ||
+        !isTaken(b.type().getElementType()) || !c.type().getElementType().isF32())
       return false;
     if (op->hasAttr(kPackedAttr))
       return false;
@@ -196,33 +192,18 @@ private:
 
   /// `count` elements of row `row` of a matrix from `column` on.
   Value loadRow(const BufferRegion& region, Value row, Value column, int64_t count) {
-    IndexMath math(builder);
-    SmallVector<Value> place;
-    for (OpFoldResult offset : region.offsets)
-      place.push_back(math.value(offset));
-    place[place.size() - 2] = math.add(place[place.size() - 2], row);
-    place.back() = math.add(place.back(), column);
-    Value numbers = loadVector(builder, region.buffer, place, count);
+    Value numbers =
+        loadVector(builder, region.buffer, placeIn(builder, region, row, column), count);
     if (region.type().getElementType().isF32())
       return numbers;
     return arith::ExtFOp::create(builder, floats(count), numbers);
-  }
-
-  /// What a region holds with rows and columns exchanged.
-  BufferRegion turned(const BufferRegion& region) {
-    const SmallVector<int64_t> shape = matrixShape(region);
-    auto type = BufferType::get({shape[1], shape[0]}, region.type().getElementType(),
-                                tile::MemorySpace::Shared);
-    Value buffer = tile::AllocOp::create(builder, type, StringAttr(), IntegerAttr());
-    tile::CopyOp::create(builder, region, BufferRegion::whole(buffer)).setTranspose(true);
-    return BufferRegion::whole(buffer);
   }
 
   /// a as [M, K]; where a copy would bring it from, if that has its rows as they are.
   BufferRegion rowsOfA() {
     const BufferRegion a = op.getARegion();
     if (op.getTransposeA())
-      return turned(a);
+      return turned(builder, a);
     copyOfA = copyOfOneRun(op, a);
     return copyOfA ? copyOfA.getSourceRegion() : a;
   }
@@ -275,7 +256,7 @@ private:
   /// b as panels of a vector's columns, scaled, with their terms.
   Value preparedB() {
     builder.setInsertionPoint(placeB);
-    const BufferRegion b = op.getTransposeB() ? turned(op.getBRegion()) : op.getBRegion();
+    const BufferRegion b = op.getTransposeB() ? turned(builder, op.getBRegion()) : op.getBRegion();
     Value buffer = newBuffer({depth + kTermsOfColumn, columns});
     auto view = BufferType::get({columns / lanes, depth + kTermsOfColumn, lanes},
                                 builder.getF32Type(), tile::MemorySpace::Shared);
@@ -344,10 +325,7 @@ public:
   void runOnOperation() override {
     if (!machine.addsBesideMultiplying)
       return;
-    dropEmptyGemms(getOperation());
-    SmallVector<tile::GemmOp> ops;
-    getOperation().walk([&](tile::GemmOp op) { ops.push_back(op); });
-    for (tile::GemmOp op : ops)
+    for (tile::GemmOp op : gemmsWithElements(getOperation()))
       if (SumGemm gemm(op, machine); gemm.isWorthIt())
         gemm.replace();
   }

@@ -12,7 +12,9 @@
 ///     llvm.store %r * 2 ^ (a row's exponent + a column's) + C } }
 ///   } else { the same with products alone }
 ///
-/// Behind each row of a lie its terms, behind the rows of each panel of b those of its columns.
+/// Behind each row of a lie its terms, behind the rows of each panel of b those of its columns. Where a row or a column has
+/// what isn't finite, or subnormal numbers alone, which no power of two brings to 1, its own products count as NaN: products
+/// alone are right there.
 #pragma once
 
 #include "compiler/ir/tensor_ops.h"
@@ -21,7 +23,7 @@
 namespace tilewright::cpu {
 
 /// Where terms lie: the sum of a row's or column's own products (less than 0 of a's), the power of two
-/// that scales its sums back (as a float, of zeros minus infinity), and in the first row of a or panel of b the sum of all own products, which says whether everything is finite.
+/// that scales its sums back (as a float, of zeros minus infinity), and in the first row of a or panel of b the sum of all own products, which says whether pairs will do.
 inline constexpr int64_t kOwnProducts = 0, kExponent = 1, kAllOfRow = 2, kAllOfColumn = 2;
 /// So many elements lie behind a row of a, which keep lines whole and rows out of each other's sets, and so many rows behind
 /// a panel of b.
