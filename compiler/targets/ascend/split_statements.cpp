@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/split_statements.h"
 
+#include "compiler/ir/index_growth.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/targets/ascend/tile_addresses.h"
@@ -37,7 +38,7 @@ SmallVector<Value> toldBy(Value index, tile::ParallelOp nest) {
   };
   SmallVector<Growth> growths;
   for (auto [variable, extent] : llvm::zip(nest.getInductionVars(), nest.getMixedExtents())) {
-    const std::optional<int64_t> by = growthWith(index, variable);
+    const std::optional<int64_t> by = tile::growthWith(index, variable);
     if (!by)
       return {};
     if (*by != 0)

@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/index_growth.h"
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
@@ -165,32 +166,6 @@ bool isMultipleOf(OpFoldResult number, int64_t unit) {
   return remainderOf(number, unit) == 0;
 }
 
-std::optional<int64_t> growthWith(OpFoldResult number, Value counter) {
-  if (getConstantIntValue(number))
-    return 0;
-  const Value value = cast<Value>(number);
-  if (value == counter)
-    return 1;
-  Operation* op = value.getDefiningOp();
-  if (!op)
-    return 0; // another loop's number, or an argument
-  const auto operand = [&](unsigned at) { return growthWith(op->getOperand(at), counter); };
-  if (isa<arith::IndexCastOp>(op))
-    return operand(0);
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
-    return std::nullopt;
-  const std::optional<int64_t> left = operand(0), right = operand(1);
-  if (!left || !right)
-    return std::nullopt;
-  if (!isa<arith::MulIOp>(op))
-    return isa<arith::AddIOp>(op) ? *left + *right : *left - *right;
-  if (const std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1)))
-    return *left * *factor;
-  if (const std::optional<int64_t> factor = getConstantIntValue(op->getOperand(0)))
-    return *right * *factor;
-  return *left == 0 && *right == 0 ? std::optional<int64_t>(0) : std::nullopt;
-}
-
 /// How often a loop runs, where that is known.
 static std::optional<int64_t> turnsOf(tile::ForOp loop) {
   const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
@@ -224,7 +199,7 @@ std::optional<std::string> startWithinBlock(OpFoldResult offset, BufferType type
   const std::optional<int64_t> rest = remainderOf(offset, unit);
   if (!rest)
     if (const std::optional<int64_t> step =
-            stepBesides(op, unit, [&](Value counter) { return growthWith(offset, counter); }))
+            stepBesides(op, unit, [&](Value counter) { return tile::growthWith(offset, counter); }))
       return bytes(std::abs(*step)) + " bytes from where it did in the iteration before";
   if (!rest || *rest == 0)
     return std::nullopt;
@@ -249,7 +224,7 @@ static std::optional<std::string> startWithinFractal(OpFoldResult start, const s
     return "begins " + std::to_string(*rest) + " " + what + "s behind " + multiple + " in " +
            reason;
   if (const std::optional<int64_t> step =
-          stepBesides(op, unit, [&](Value counter) { return growthWith(start, counter); }))
+          stepBesides(op, unit, [&](Value counter) { return tile::growthWith(start, counter); }))
     return "begins " + std::to_string(std::abs(*step)) + " " + what +
            "s from where it did in the iteration before in " + reason;
   return std::nullopt;

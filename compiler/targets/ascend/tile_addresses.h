@@ -50,8 +50,6 @@ std::optional<int64_t> remainderOf(mlir::OpFoldResult number, int64_t unit,
 /// Whether a number is a multiple of `unit` for sure.
 bool isMultipleOf(mlir::OpFoldResult number, int64_t unit);
 
-/// What a number grows by with each 1 that `counter`, a loop's number, grows by, if that is always the same.
-std::optional<int64_t> growthWith(mlir::OpFoldResult number, mlir::Value counter);
 /// By how much a number grows with each iteration of a loop in which `op` runs every time, at least twice,
 /// if that is no multiple of `unit`. `growth` says what it grows by with a loop's number.
 std::optional<int64_t> stepBesides(mlir::Operation* op, int64_t unit,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/vector_order.h"
 
+#include "compiler/ir/index_growth.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/ascend/nest_indices.h"
@@ -168,7 +169,7 @@ bool goesOnByPart(const Use& use, tile::LaunchOp launch) {
        outer = outer->getParentOp())
     if (auto loop = dyn_cast<tile::ForOp>(outer)) {
       const std::optional<int64_t> growth =
-          growthWith(use.region->offsets[*dim], loop.getInductionVar());
+          tile::growthWith(use.region->offsets[*dim], loop.getInductionVar());
       const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
       if (growth && step && *growth * *step != 0 && std::abs(*growth * *step) < *rows)
         return true;

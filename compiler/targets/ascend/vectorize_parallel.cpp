@@ -30,6 +30,7 @@
 #include "compiler/targets/ascend/split_statements.h"
 #include "compiler/targets/ascend/uniform_branches.h"
 
+#include "compiler/ir/index_growth.h"
 #include "compiler/ir/memory_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -104,7 +105,7 @@ std::optional<std::string> misalignmentInLoop(tile::BufferType type, ValueRange 
       stepBesides(nest, npu::blockElements(type), [&](Value counter) -> std::optional<int64_t> {
         int64_t sum = 0;
         for (auto [index, stride] : llvm::zip(access, strides)) {
-          const std::optional<int64_t> growth = growthWith(index, counter);
+          const std::optional<int64_t> growth = tile::growthWith(index, counter);
           if (!growth)
             return std::nullopt;
           sum += *growth * stride;

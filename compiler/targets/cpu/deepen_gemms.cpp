@@ -18,6 +18,7 @@
 /// Done where the loop holds nothing else than such copies and gemms, whose tiles nobody else uses, each gemm with
 /// sums of its own; they may begin anew in the first turn (`clear(%k == 0)`). Gemms of no elements go first. It stands before
 /// MarkInBounds, which looks at the deeper copies.
+#include "compiler/ir/index_growth.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -40,37 +41,6 @@ using tile::BufferType;
 /// What a row of a tile has at most along k after this. More doesn't help: three vectors' columns of B, so deep, are a
 /// quarter of a first-level cache of 48 KB.
 constexpr int64_t kBytesDeep = 256;
-
-/// How much a number grows when a loop's variable grows by 1; none if that isn't known.
-std::optional<int64_t> growth(OpFoldResult number, Value variable) {
-  auto value = dyn_cast<Value>(number);
-  if (!value || getConstantIntValue(value))
-    return 0;
-  if (value == variable)
-    return 1;
-  Operation* op = value.getDefiningOp();
-  if (!op || !variable.getParentBlock()->findAncestorOpInBlock(*op))
-    return 0; // an argument of a block around, or made before the loop
-  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
-    auto left = growth(op->getOperand(0), variable), right = growth(op->getOperand(1), variable);
-    if (!left || !right)
-      return std::nullopt;
-    return isa<arith::AddIOp>(op) ? *left + *right : *left - *right;
-  }
-  auto product = dyn_cast<arith::MulIOp>(op);
-  for (unsigned side : {0U, 1U}) {
-    const std::optional<int64_t> factor =
-        product ? getConstantIntValue(product->getOperand(1 - side)) : std::nullopt;
-    const std::optional<int64_t> inner =
-        factor ? growth(product->getOperand(side), variable) : std::nullopt;
-    if (inner)
-      return *inner * *factor;
-  }
-  const bool isFixed = isPure(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-                         return growth(operand, variable) == 0;
-                       });
-  return isFixed ? std::optional<int64_t>(0) : std::nullopt;
-}
 
 /// A loop of copies and gemms.
 class Steps {
@@ -140,8 +110,9 @@ private:
       return other == gemm || other.getCRegion().buffer != c.buffer;
     });
     if (!hasOwn || c.type().isGlobal() || gemm.getClearAccum() || !clearsFirst(gemm) ||
-        !llvm::all_of(c.offsets,
-                      [&](OpFoldResult at) { return growth(at, loop.getInductionVar()) == 0; }))
+        !llvm::all_of(c.offsets, [&](OpFoldResult at) {
+          return tile::growthWith(at, loop.getInductionVar()) == 0;
+        }))
       return false;
     return takeTile(gemm.getARegion(), gemm.getTransposeA() ? 0 : 1) &&
            takeTile(gemm.getBRegion(), gemm.getTransposeB() ? 1 : 0);
@@ -186,7 +157,7 @@ private:
     if (tile == depthOf.end() || !target.isWhole() || !source.type().isGlobal() || copy.getRelu() ||
         copy.getTranspose() || copy.getScale() || !copy.getEnds().empty() ||
         (made && loop->isProperAncestor(made)) ||
-        (copy.getPad() && growth(copy.getPad(), loop.getInductionVar()) != 0))
+        (copy.getPad() && tile::growthWith(copy.getPad(), loop.getInductionVar()) != 0))
       return false;
     for (Operation* user : target.buffer.getUsers())
       if (user != copy && !(isa<tile::GemmOp>(user) && copy->isBeforeInBlock(user)))
@@ -198,7 +169,7 @@ private:
       return false;
     const unsigned along = dims[tile->second];
     return llvm::all_of(llvm::seq<unsigned>(0, extents.size()), [&](unsigned dim) {
-      return growth(source.offsets[dim], loop.getInductionVar()) ==
+      return tile::growthWith(source.offsets[dim], loop.getInductionVar()) ==
              (dim == along ? extents[dim] : 0);
     });
   }
