@@ -2,8 +2,11 @@
 // Allocations, views, and single elements.
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
+#include "compiler/builder/index_range.h"
 #include "compiler/builder/operands.h"
 #include "compiler/ir/address_attribute.h"
+#include "compiler/ir/known_of_call.h"
+#include "compiler/ir/memory_ops.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/reducer_updates.h"
 
@@ -90,6 +93,57 @@ Buffer KernelBuilder::alloc(std::span<const int64_t> shape, Dtype dtype, std::st
   if (*space == tile::MemorySpace::Var && !shape.empty())
     space = tile::MemorySpace::Local;
   return makeBuffer(*state, shape, dtype, scope, *space, name);
+}
+
+Buffer KernelBuilder::allocSized(std::span<const Index> shape, Dtype dtype, std::string_view scope,
+                                 std::string_view name) {
+  auto space = builder::parseScope(scope);
+  if (space != tile::MemorySpace::Shared && space != tile::MemorySpace::Fragment) {
+    state->error(
+        "the shape of " + quoted(name) + " in scope " + quoted(scope) +
+        " must be known while compiling: only tiles of the block may have the extents of a "
+        "call");
+    return {};
+  }
+  if (!state->requireTileScope("an allocation"))
+    return {};
+  BufferRecord record;
+  llvm::SmallVector<int64_t> extents;
+  llvm::SmallVector<mlir::Value> dims;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    const std::string what = "dim " + std::to_string(dim) + " of " + quoted(name);
+    const std::optional<Index> extent = state->toIndex(shape[dim], what);
+    if (!extent)
+      return {};
+    record.shape.push_back(*extent);
+    const auto* known = std::get_if<int64_t>(&*extent);
+    extents.push_back(known ? *known : tile::BufferType::kDynamic);
+    if (known)
+      continue;
+    dims.push_back(state->indexIr(*extent));
+    if (tile::isKnownOfCall(dims.back()))
+      continue;
+    state->error(what + " must be known while compiling, or made of symbols and scalar arguments: "
+                        "the memory is set aside before the blocks run");
+    return {};
+  }
+  llvm::SmallVector<int64_t> least;
+  for (int64_t extent : extents)
+    least.push_back(extent == tile::BufferType::kDynamic ? 1 : extent);
+  if (!checkShape(*state, name, least, dtype))
+    return {};
+  mlir::Type element = requireElement(*state, name, dtype);
+  if (!element)
+    return {};
+  auto type = tile::BufferType::get(extents, element, tile::MemorySpace::Shared);
+  record.ir = tile::AllocSizedOp::create(
+      state->ir, state->location(), type,
+      name.empty() ? mlir::StringAttr() : state->ir.getStringAttr(name), dims);
+  record.dtype = dtype;
+  record.space = tile::MemorySpace::Shared;
+  record.scope = scope;
+  record.name = name;
+  return state->add(std::move(record));
 }
 
 Buffer KernelBuilder::allocVar(Dtype dtype, std::optional<Value> init, std::string_view name) {
@@ -285,8 +339,18 @@ mlir::Value orSafeValue(builder::Construction& state, const BufferRecord& record
 void KernelBuilder::annotateReducer(Buffer tile, std::string_view op) {
   if (!state->isUsable(tile))
     return;
-  if (auto alloc = state->record(tile).ir.getDefiningOp<tile::AllocOp>())
+  mlir::Operation* alloc = state->record(tile).ir.getDefiningOp();
+  if (mlir::isa_and_nonnull<tile::AllocOp, tile::AllocSizedOp>(alloc))
     alloc->setAttr("reducer", state->ir.getStringAttr(op));
+}
+
+bool KernelBuilder::isNegative(const Index& index) const {
+  if (const auto* number = std::get_if<int64_t>(&index))
+    return *number < 0;
+  const auto& value = std::get<Value>(index);
+  return !value.isPoison() && state->isOurs(value) && value.dtype().isInteger() &&
+         builder::isAlwaysNegative(state->indexIr(index),
+                                   state->ir.getInsertionBlock()->getParent());
 }
 
 bool KernelBuilder::endsUpdate() const {

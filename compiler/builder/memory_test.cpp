@@ -78,6 +78,25 @@ TEST_F(MemoryTest, RefusesBadAllocations) {
   EXPECT_EQ(b.diagnostics()[4].severity, Severity::Unsupported);
 }
 
+TEST_F(MemoryTest, TilesOfWhichACallKnowsTheShape) {
+  Value n = line().scalar("n", dt("int32"));
+  auto ids = launch({int64_t{2}});
+  const std::vector<Index> shape{n, int64_t{4}}, ofBlock{ids[0]}, large(17, n),
+      negative{int64_t{-1}, n};
+  line().allocSized(shape, dt("float32"), "fragment", "A");
+  line().allocSized(shape, dt("float32"), "local", "B");
+  line().allocSized(ofBlock, dt("float32"), "shared", "C");
+  line().allocSized(large, dt("float32"), "shared", "D");
+  line().allocSized(negative, dt("float32"), "shared", "E");
+  EXPECT_THAT(messages(),
+              ElementsAre("the shape of 'B' in scope 'local' must be known while compiling: only "
+                          "tiles of the block may have the extents of a call",
+                          "dim 0 of 'C' must be known while compiling, or made of symbols and "
+                          "scalar arguments: the memory is set aside before the blocks run",
+                          "'D' has 17 dims, but a buffer has at most 16",
+                          "dim 0 of 'E' is -1, but it cannot be negative"));
+}
+
 TEST_F(MemoryTest, RefusesWrongRank) {
   launch();
   Buffer S = alloc("S", {4, 4});

@@ -18,6 +18,7 @@ mlir::LogicalResult Machine::runScalar(Agent& agent, mlir::Operation& op) {
   using mlir::LogicalResult;
   return llvm::TypeSwitch<mlir::Operation*, LogicalResult>(&op)
       .Case([&](tile::AllocOp alloc) { return runAlloc(agent, alloc); })
+      .Case([&](tile::AllocSizedOp alloc) { return runAllocSized(agent, alloc); })
       .Case([&](tile::ViewOp view) { return runView(agent, view); })
       .Case([&](tile::LoadOp load) { return runLoad(agent, load); })
       .Case([&](tile::StoreOp store) { return runStore(agent, store); })
@@ -110,6 +111,32 @@ mlir::LogicalResult Machine::runAlloc(Agent& agent, tile::AllocOp op) {
   (type.isGlobal() ? launchBuffers
    : isPrivate     ? agent.buffers
                    : agent.block->buffers)
+      .insert_or_assign(op.getBuffer(), std::move(made));
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::runAllocSized(Agent& agent, tile::AllocSizedOp op) {
+  const tile::BufferType type = op.getBuffer().getType();
+  const std::string name = op.getSymName() ? op.getSymName()->str() : "buffer";
+  llvm::SmallVector<int64_t> shape = llvm::to_vector(type.getShape());
+  const llvm::SmallVector<int64_t> dims = integers(agent, op.getDims());
+  size_t next = 0;
+  uint64_t elements = 1;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    if (extent == tile::BufferType::kDynamic)
+      extent = dims[next++];
+    if (extent < 0)
+      return op.emitError("dim ") << dim << " of '" << name << "' is " << extent
+                                  << ", but it cannot be negative";
+    elements = llvm::SaturatingMultiply(elements, uint64_t(extent));
+  }
+  const uint64_t bytes = llvm::SaturatingMultiply<uint64_t>(elements, type.getElementBits()) / 8;
+  if (bytes > kLargestTileBytes)
+    return op.emitError("this tile takes ") << bytes << " bytes, but the reference interpreter has "
+                                            << kLargestTileBytes << " for a tile";
+  BufferValue made{type, shape, rowMajorStrides(shape),
+                   std::make_shared<Storage>(int64_t(elements), type.getElementBits()), name};
+  (agent.block ? agent.block->buffers : agent.buffers)
       .insert_or_assign(op.getBuffer(), std::move(made));
   return mlir::success();
 }

@@ -376,7 +376,8 @@ bool Machine::needsOthers(const Agent& agent, mlir::Operation& op) const {
     return true;
   if (auto alloc = llvm::dyn_cast<tile::AllocOp>(op))
     return !alloc.getType().isPerThread();
-  return tile::tileTarget(&op) && !tile::isOfSingleThread(&op);
+  return llvm::isa<tile::AllocSizedOp>(op) ||
+         (tile::tileTarget(&op) && !tile::isOfSingleThread(&op));
 }
 
 void Machine::enter(Agent& agent, mlir::Operation& owner, mlir::Block& block) {

@@ -136,6 +136,7 @@ private:
   // element_ops.cpp: ops on scalars and single elements
   mlir::LogicalResult runScalar(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult runAlloc(Agent& agent, tile::AllocOp op);
+  mlir::LogicalResult runAllocSized(Agent& agent, tile::AllocSizedOp op);
   mlir::LogicalResult runCall(Agent& agent, tile::CallOp op);
   mlir::LogicalResult runTensorAt(Agent& agent, tile::TensorAtOp op);
   mlir::LogicalResult runView(Agent& agent, tile::ViewOp op);

@@ -89,7 +89,7 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   int64_t bits = 64;
   for (int64_t dim : shape) {
     if (dim == ShapedType::kDynamic) {
-      if (!isGlobal)
+      if (!isGlobal && space != MemorySpace::Shared)
         return emitError() << "a buffer in " << stringifyMemorySpace(space)
                            << " has a static shape";
       continue;

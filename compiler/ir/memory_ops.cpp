@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/memory_ops.h"
 
+#include "compiler/ir/known_of_call.h"
 #include "compiler/ir/npu_access.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace tilewright::tile;
@@ -23,6 +26,26 @@ LogicalResult AllocOp::verify() {
     return emitOpError() << "needs a static shape, but got " << getType();
   if (std::optional<uint64_t> address = getAddress(); address && int64_t(*address) < 0)
     return emitOpError() << "has the negative address " << int64_t(*address);
+  return success();
+}
+
+bool tilewright::tile::isKnownOfCall(Value number) {
+  if (auto argument = dyn_cast<BlockArgument>(number))
+    return isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  Operation* op = number.getDefiningOp();
+  return isPure(op) && op->getNumRegions() == 0 && llvm::all_of(op->getOperands(), isKnownOfCall);
+}
+
+LogicalResult AllocSizedOp::verify() {
+  const BufferType type = getBuffer().getType();
+  if (type.getSpace() != MemorySpace::Shared || type.getStrided())
+    return emitOpError() << "gives dense tiles in shared, not " << type;
+  if (llvm::count(type.getShape(), BufferType::kDynamic) != int64_t(getDims().size()))
+    return emitOpError() << "has " << getDims().size() << " dims but its type has "
+                         << llvm::count(type.getShape(), BufferType::kDynamic)
+                         << " that are not static";
+  if (!llvm::all_of(getDims(), isKnownOfCall))
+    return emitOpError() << "has dims that are not made of the kernel's arguments";
   return success();
 }
 

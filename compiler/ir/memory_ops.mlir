@@ -161,3 +161,33 @@ func.func @f(%a: !tile.buffer<4xf32, global>) {
   %p = tile.address %a[] : !tile.buffer<4xf32, global>
   return
 }
+// -----
+// CHECK-LABEL: func.func @sized
+func.func @sized(%n: index, %m: i32) {
+  %c2 = arith.constant 2 : index
+  %half = arith.floordivsi %n, %c2 : index
+  %wide = arith.index_cast %m : i32 to index
+  // CHECK: tile.alloc_sized "s"(%{{.*}}, %{{.*}}) : !tile.buffer<?x?x4xf32, shared>
+  %s = tile.alloc_sized "s" (%half, %wide) : !tile.buffer<?x?x4xf32, shared>
+  return
+}
+// -----
+func.func @f(%n: index) {
+  // expected-error@+1 {{gives dense tiles in shared, not '!tile.buffer<?xf32, global>'}}
+  %s = tile.alloc_sized (%n) : !tile.buffer<?xf32, global>
+  return
+}
+// -----
+func.func @f(%n: index) {
+  // expected-error@+1 {{has 1 dims but its type has 2 that are not static}}
+  %s = tile.alloc_sized (%n) : !tile.buffer<?x?xf32, shared>
+  return
+}
+// -----
+func.func @f(%n: index) {
+  tile.launch (%b) in (%n) threads(32) {
+    // expected-error@+1 {{has dims that are not made of the kernel's arguments}}
+    %s = tile.alloc_sized (%b) : !tile.buffer<?xf32, shared>
+  }
+  return
+}

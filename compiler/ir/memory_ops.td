@@ -18,6 +18,18 @@ def Tile_AllocOp : Tile_Op<"alloc"> {
   let hasVerifier = 1;
 }
 
+def Tile_AllocSizedOp : Tile_Op<"alloc_sized"> {
+  let summary = "a new tile whose shape a call of the kernel gives; its elements are undefined";
+  let description = [{
+    `%s = tile.alloc_sized "A_shared" (%n) : !tile.buffer<?x32xf16, shared>`: the dynamic dims are operands, made of the kernel's
+    arguments alone, so that memory can be set aside where a thread begins with a launch's blocks. It is the block's.
+  }];
+  let arguments = (ins OptionalAttr<StrAttr>:$sym_name, Variadic<Index>:$dims);
+  let results = (outs Res<Tile_BufferType, "", [MemAlloc]>:$buffer);
+  let assemblyFormat = "($sym_name^)? `(` $dims `)` attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
 def Tile_ViewOp : Tile_Op<"view", [Pure]> {
   let summary = "the same storage with another shape or element type";
   let description = [{

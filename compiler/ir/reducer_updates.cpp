@@ -25,8 +25,10 @@ mlir::Operation* definedBehindCasts(mlir::Value value) {
 
 /// What a reducer was made for; null of other buffers.
 mlir::StringAttr kindOf(mlir::Value buffer) {
-  auto alloc = buffer.getDefiningOp<AllocOp>();
-  return alloc ? alloc->getAttrOfType<mlir::StringAttr>("reducer") : mlir::StringAttr();
+  mlir::Operation* alloc = buffer.getDefiningOp();
+  return llvm::isa_and_nonnull<AllocOp, AllocSizedOp>(alloc)
+             ? alloc->getAttrOfType<mlir::StringAttr>("reducer")
+             : mlir::StringAttr();
 }
 
 bool combines(mlir::Operation* op, llvm::StringRef kind) {

@@ -108,7 +108,7 @@ LogicalResult tilewright::tile::verifyRegion(Operation* op, StringRef role,
     bool knownExtent = !ShapedType::isDynamic(extent), knownOffset = !ShapedType::isDynamic(offset);
     if (knownExtent && extent < 0)
       return op->emitOpError() << role << " has extent " << extent << " in dim " << number;
-    if (type.isGlobal() || !knownExtent)
+    if (type.isGlobal() || !knownExtent || ShapedType::isDynamic(dim))
       continue;
     if (extent > dim)
       return op->emitOpError() << role << " takes " << extent << " elements of dim " << number

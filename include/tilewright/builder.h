@@ -169,6 +169,13 @@ public:
   /// Iterations of a parallel loop may combine elements of the tile with what they have, by `op`: sum max min
   /// bitand bitor bitxor. Written as q[i] = q[i] + x, this is no race.
   void annotateReducer(Buffer tile, std::string_view op);
+  /// As `alloc`, of a tile of the block whose extents need not be known while building: they are integers, symbols,
+  /// scalar arguments, or made of these. Of scope shared or fragment, which are one here.
+  Buffer allocSized(std::span<const Index> shape, Dtype dtype, std::string_view scope,
+                    std::string_view name = {});
+  /// Whether an index is known to be negative always, as the bounds of loops and the branches around tell: then it counts
+  /// from the end.
+  bool isNegative(const Index& index) const;
   /// Whether the store that was just built ends such an update.
   bool endsUpdate() const;
 

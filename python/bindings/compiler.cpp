@@ -251,6 +251,12 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
              std::string_view name) { return self.alloc(shape, dtypeOf(dtype), scope, name); },
           "shape"_a, "dtype"_a, "scope"_a, "name"_a)
       .def(
+          "alloc_sized",
+          [](KernelBuilder& self, const Indices& shape, std::string_view dtype,
+             std::string_view scope,
+             std::string_view name) { return self.allocSized(shape, dtypeOf(dtype), scope, name); },
+          "shape"_a, "dtype"_a, "scope"_a, "name"_a)
+      .def(
           "alloc_var",
           [](KernelBuilder& self, std::string_view dtype, const nb::object& init,
              std::string_view name) {
@@ -284,6 +290,7 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
       .def("annotate_overlaps", &KernelBuilder::annotateOverlaps, "tensor"_a)
       .def("annotate_reducer", &KernelBuilder::annotateReducer, "tile"_a, "op"_a)
       .def("ends_update", &KernelBuilder::endsUpdate)
+      .def("is_negative", &KernelBuilder::isNegative, "index"_a)
       .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)
       .def(
           "tensor_at",

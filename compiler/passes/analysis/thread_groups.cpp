@@ -59,7 +59,8 @@ std::string textOf(const std::optional<BitVector>& members) {
 std::string nameOf(Operation* op) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
       .Case([](tile::ParallelOp) { return "T.Parallel"; })
-      .Case([](tile::AllocOp) { return "an allocation of the block's memory"; })
+      .Case<tile::AllocOp, tile::AllocSizedOp>(
+          [](auto) { return "an allocation of the block's memory"; })
       .Case([](tile::SyncOp sync) {
         return sync.getScope() == tile::SyncScope::Block  ? "T.sync_threads"
                : sync.getScope() == tile::SyncScope::Warp ? "T.sync_warp"
@@ -102,7 +103,7 @@ bool isForWholeBlock(Operation* op) {
     return isOfBlock(alloc.getBuffer());
   if (isa<tile::SyncOp, tile::VoteOp>(op))
     return !isForWarp(op);
-  return isa<tile::ParallelOp, tile::TensorAtOp>(op);
+  return isa<tile::ParallelOp, tile::TensorAtOp, tile::AllocSizedOp>(op);
 }
 
 bool holdsForWholeBlock(Operation* op) {

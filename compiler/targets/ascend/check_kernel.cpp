@@ -68,6 +68,10 @@ public:
       if (auto alloc = dyn_cast<tile::AllocOp>(op))
         checkType(alloc.getType().getElementType(), op->getLoc(),
                   "'" + alloc.getSymName().value_or("a buffer").str() + "' has elements of ");
+      else if (isa<tile::AllocSizedOp>(op))
+        refuse(op,
+               "tiles whose shape is known only when the kernel is called; give a T.alloc_shared "
+               "or T.alloc_fragment constant extents, and copy a part of the tensor");
       else if (auto view = dyn_cast<tile::ViewOp>(op))
         checkType(view.getType().getElementType(), op->getLoc(), "this view has elements of ");
       else if (isa<tile::TensorAtOp, tile::AddressOp>(op))

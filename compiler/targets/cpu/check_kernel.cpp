@@ -33,8 +33,6 @@ std::string textOf(Type type) {
   return text;
 }
 
-/// What a thread's scratch memory may hold, in bytes.
-constexpr uint64_t largestScratch = uint64_t(1) << 28;
 /// What a workspace in global memory may hold, in elements.
 constexpr int64_t largestWorkspace = int64_t(1) << 32;
 
@@ -54,9 +52,12 @@ std::string refuseBuffer(BufferType type) {
 }
 
 std::string refuseGemm(tile::GemmOp op) {
-  for (const tile::BufferRegion& region : {op.getARegion(), op.getBRegion(), op.getCRegion()})
+  for (const tile::BufferRegion& region : {op.getARegion(), op.getBRegion(), op.getCRegion()}) {
     if (llvm::any_of(region.staticExtents(), ShapedType::isDynamic))
       return "gemm on the cpu target needs extents that are known when compiling";
+    if (!region.type().hasStaticShape())
+      return "gemm on the cpu target needs tiles whose shapes are known when compiling";
+  }
   Type element = op.getCRegion().type().getElementType();
   if (element.isInteger(1) || (element.getIntOrFloatBitWidth() <= 8 && isa<FloatType>(element)))
     return "gemm cannot accumulate in " + textOf(element);
@@ -93,10 +94,10 @@ bool holdsWarpOp(Operation* op) {
 bool isLowered(Operation* op) {
   return isa<tile::LaunchOp, tile::ForOp, tile::WhileOp, tile::ConditionOp, tile::BreakOp,
              tile::ContinueOp, tile::ParallelOp, tile::YieldOp, tile::PrintOp, tile::AssertOp,
-             tile::AllocOp, tile::ViewOp, tile::TensorAtOp, tile::AddressOp, tile::CallOp,
-             tile::DimOp, tile::LoadOp, tile::StoreOp, tile::AtomicOp, tile::CopyOp, tile::FillOp,
-             tile::GemmOp, tile::ReduceOp, tile::ScanOp, tile::AtomicTileOp, tile::ThreadIdOp,
-             tile::SyncOp, tile::ShuffleOp, tile::VoteOp>(op);
+             tile::AllocOp, tile::AllocSizedOp, tile::ViewOp, tile::TensorAtOp, tile::AddressOp,
+             tile::CallOp, tile::DimOp, tile::LoadOp, tile::StoreOp, tile::AtomicOp, tile::CopyOp,
+             tile::FillOp, tile::GemmOp, tile::ReduceOp, tile::ScanOp, tile::AtomicTileOp,
+             tile::ThreadIdOp, tile::SyncOp, tile::ShuffleOp, tile::VoteOp>(op);
 }
 
 /// Why this op cannot be compiled; empty if it can.
@@ -223,11 +224,11 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>
         most = own;
       }
     });
-    if (bytes > largestScratch)
+    if (bytes > kLargestScratch)
       report(largest.getLoc(), "the kernel's buffers on chip take " + std::to_string(bytes) +
                                    " bytes, the one here " + std::to_string(most) +
                                    " of them, but the cpu target has " +
-                                   std::to_string(largestScratch) + " for a block");
+                                   std::to_string(kLargestScratch) + " for a block");
   }
   return found;
 }

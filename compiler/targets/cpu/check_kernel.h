@@ -11,6 +11,9 @@
 
 namespace tilewright::cpu {
 
+/// What a thread's scratch memory may hold, in bytes, and so a tile whose shape a call gives.
+inline constexpr uint64_t kLargestScratch = uint64_t(1) << 28;
+
 /// One diagnostic (Severity::Unsupported) for each op of the kernel that this target cannot
 /// compile. `own`: the functions that the kernel brings with it.
 std::vector<Diagnostic> checkKernel(mlir::func::FuncOp kernel, const llvm::StringSet<>& own = {});

@@ -288,6 +288,9 @@ private:
     Value target = LLVM::LoadOp::create(builder, pointer, address);
     auto type =
         LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer});
+    for (auto call : llvm::to_vector(function.getBody().front().getOps<func::CallOp>()))
+      if (call.getCallee() == "malloc") // of place_sized_tiles.cpp
+        func::CallOp::create(builder, "free", TypeRange(), call.getResults());
     LLVM::CallOp::create(builder, type, ValueRange{target, launch});
     if (function->hasAttr(kTilesAttr)) // it may return, see c_entry.cpp
       LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.x86.tilerelease"),

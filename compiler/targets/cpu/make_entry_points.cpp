@@ -14,7 +14,8 @@
 /// The second launch becomes @f_grid_1 and @f_blocks_1. Each function gets what its launch needs of what
 /// stands before it.
 ///
-/// A launch whose gemms use tiles (gemm_tiles.h) configures them before its blocks and releases them behind.
+/// A launch whose gemms use tiles (gemm_tiles.h) configures them before its blocks and releases them behind. Memory that was
+/// set aside for its tiles (place_sized_tiles.cpp) is freed there.
 ///
 /// From here on a buffer is a pointer, its dims and its strides, held together by a cast until
 /// LowerBuffers. It stands after the tile operations are loops, so that the launch's body is moved
@@ -242,6 +243,9 @@ private:
       LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.x86.tilerelease"),
                                     ValueRange());
     }
+    for (tile::CallOp call : llvm::to_vector(function.getOps<tile::CallOp>()))
+      if (call.getCallee() == "malloc")
+        tile::CallOp::create(builder, Type(), "free", call.getResult());
     if (streams()) // what went past the caches is there when the launch ends
       LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.x86.sse.sfence"),
                                     ValueRange());

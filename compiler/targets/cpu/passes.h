@@ -18,6 +18,7 @@ struct Machine;
 /// What the shorter exponentials have right, with all roundings.
 inline constexpr unsigned kShortExpBits = 13;
 
+std::unique_ptr<mlir::Pass> createPlaceSizedTiles();
 std::unique_ptr<mlir::Pass> createSplitThreads();
 std::unique_ptr<mlir::Pass> createDeepenGemms(const Machine& machine);
 std::unique_ptr<mlir::Pass> createSkipStages();

@@ -216,6 +216,7 @@ bool compileModule(ModuleOp original, Session& session) {
       !runPass(*module, createGroupThreads(), kPrefix, session) ||
       !runPass(*module, createSplitFragments(), kPrefix, session) ||
       !runPass(*module, createInsertSyncs(), kPrefix, session) ||
+      !runPass(*module, createPlaceSizedTiles(), kPrefix, session) ||
       !runPass(*module, createHoistInvariants(), kPrefix, session) ||
       !runPass(*module, createSplitThreads(), kPrefix, session) ||
       !runPass(*module, createPartOverlaps(), kPrefix, session) ||

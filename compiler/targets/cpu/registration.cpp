@@ -15,6 +15,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
       .insert<mlir::LLVM::LLVMDialect, mlir::cf::ControlFlowDialect, mlir::vector::VectorDialect>();
   std::string problem;
   const Machine machine = *findMachine("avx512", problem);
+  mlir::registerPass([] { return createPlaceSizedTiles(); });
   mlir::registerPass([] { return createSplitThreads(); });
   mlir::registerPass([machine] { return createDeepenGemms(machine); });
   mlir::registerPass([] { return createSkipStages(); });

@@ -114,6 +114,9 @@ class KernelBuilder:
     def alloc(self, shape: Any, dtype: str, scope: str, name: str) -> Handle:
         return self._named(f"alloc {shape} {dtype} {scope}", name, dtype, shape=shape, scope=scope)
 
+    def alloc_sized(self, shape: Any, dtype: str, scope: str, name: str) -> Handle:
+        return self.alloc(shape, dtype, scope, name)
+
     def alloc_var(self, dtype: str, init: Any, name: str) -> Handle:
         return self._named(f"alloc_var {dtype} {init}", name, dtype, shape=[], scope="local")
 

@@ -18,7 +18,7 @@ WRONG = {
         "expected an integer but got 4.0 of type float; write '//' or T.ceildiv for a quotient"
     ),
     "S = T.alloc_local(('n',), 'float32')  #!": "expected an integer but got 'n' of type str",
-    "S = T.alloc_shared((n,), 'float32')  #!": (
+    "S = T.alloc_local((n,), 'float32')  #!": (
         "the shape of an allocation must be known while compiling, not a value of the running "
         "kernel"
     ),

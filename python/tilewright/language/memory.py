@@ -46,14 +46,28 @@ def _shape(shape: Any) -> list[Any]:
     return list(shape) if isinstance(shape, (tuple, list)) else [shape]
 
 
+def _may_be_of_call(extent: Any) -> bool:
+    """Whether it may be made of arguments; the builder knows."""
+    is_load = isinstance(extent, Element) or getattr(extent, "origin", None) is not None
+    return isinstance(extent, Expr) and not is_load
+
+
 def allocate(shape: Any, dtype: Any, scope: str, is_variable: bool = False) -> Any:
-    """A buffer in a scope of the builder."""
+    """A buffer in a scope of the builder. A tile of the block may have extents of the call."""
     tracer = current()
     name = tracer.take_name(scope)
-    extents = tracer.integers(_shape(shape), "the shape of an allocation")
+    is_sized = scope in ("shared", "fragment")
+    extents = [
+        extent
+        if is_sized and _may_be_of_call(extent) and tracer.constant_value(extent) is None
+        else tracer.integers([extent], "the shape of an allocation")[0]
+        for extent in _shape(shape)
+    ]
+    is_sized = any(isinstance(extent, Expr) for extent in extents)
+    alloc = tracer.builder.alloc_sized if is_sized else tracer.builder.alloc
 
     def make(shape: list[Any], dtype: str, strides: list[Any]) -> Any:
-        return tracer.builder.alloc(shape, dtype, scope, name)
+        return alloc(shape, dtype, scope, name)
 
     return tracer.made(make, extents, to_dtype(dtype), is_variable=is_variable)
 
