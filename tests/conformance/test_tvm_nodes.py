@@ -105,6 +105,58 @@ def test_vectors_of_lanes(agree, floats):
     agree(kernel, [floats, np.zeros(16, np.float32), 15], {1: expected})
 
 
+def test_negative_lanes_of_an_index(agree, floats):
+    """They count from the end where all lanes are negative, whatever the branch says of them; else
+    nothing is read or written there, as it is in a loop."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((16,), "float32"), B: T.Tensor((8, 8), "float32"), C: T.Tensor((8,), "float32")
+    ):
+        with T.Kernel(4, threads=1) as bx:
+            if bx == 1:
+                B[0, T.Ramp(0, 1, 8)] = A[T.Ramp(-8, 1, 8)]
+                B[1, T.Ramp(0, 1, 8)] = A[T.Ramp(-4, 1, 8)]
+                B[2, T.Ramp(0, 1, 8)] = A[T.Ramp(3, -1, 8)]
+                B[3, T.Ramp(0, 1, 8)] = A[T.Ramp(bx - 5, 1, 8)]
+                B[4, T.Ramp(0, 1, 8)] = A[T.Ramp(bx - 9, 1, 8)]
+                B[T.Broadcast(-1, 8), T.Ramp(0, 1, 8)] = A[T.Broadcast(-2, 8)]
+                B[5, 0:8] = A[bx - 5 : bx + 3] + T.Broadcast(0.0, 8)
+                for i in T.vectorized(8):
+                    B[6, i] = A[i - 4]
+                C[T.Ramp(-3, 1, 8)] = A[T.Ramp(8, 1, 8)]
+
+    middle = np.concatenate([np.zeros(4, np.float32), floats[:4]])
+    expected = np.stack(
+        [floats[8:], middle, np.append(floats[3::-1], [0] * 4), middle, floats[8:]]
+        + [middle, middle, np.full(8, floats[14])]
+    ).astype(np.float32)
+    c = np.full(8, 7, np.float32)
+    after = np.append(floats[11:], [7] * 3).astype(np.float32)
+    agree(kernel, [floats, np.zeros((8, 8), np.float32), c], {1: expected, 2: after})
+
+
+def test_negative_lanes_of_an_index_on_chip():
+    @T.prim_func
+    def kernel(A: T.Tensor((16,), "float32")):
+        with T.Kernel(1, threads=1):
+            s = T.alloc_shared((2, 16), "float32")
+            T.copy(A, s[0, :])
+            A[T.Ramp(0, 1, 4)] = s[0, T.Ramp(-4, 1, 4)]
+            A[T.Ramp(0, 1, 8)] = s[0, T.Ramp(-4, 1, 8)]
+
+    with pytest.raises(CompileError) as caught:
+        tilewright.compile(kernel)
+    line = kernel.function.__code__.co_firstlineno
+    assert [(d.place.line - line, d.message) for d in caught.value.errors] == [
+        (
+            6,
+            "lane 0 of index 1 of 's' is negative but lane 4 is not: they count from the end only "
+            "where all lanes do",
+        )
+    ]
+
+
 def test_blocks_of_schedules(agree, floats):
     """Blocks, and what they say that they read and write, change nothing."""
 

@@ -390,6 +390,10 @@ class Tracer:
             reducer.read_by(self)
         return self.builder.load(self.buffer_handle(element.buffer), indices)
 
+    def is_negative(self, index: object) -> bool:
+        """Whether an index is a value of the kernel that is always negative."""
+        return isinstance(index, Traced) and self.builder.is_negative(self.index(index))
+
     # Lazy expressions --------------------------------------------------------------------------
 
     def is_surely_inside(self, element: Element) -> bool:

@@ -122,13 +122,15 @@ def _elements(region: RegionRef, what: str) -> list[Element]:
             "elements, whose number is known while compiling"
         )
     dim = long[0] if long else len(extents) - 1
-    return [
-        Element(
-            region.buffer,
-            tuple(o + lane if d == dim else o for d, o in enumerate(region.offsets)),
-        )
-        for lane in range(count)
-    ]
+    beyond, start = region.buffer.shape[dim], region.offsets[dim]
+    found = []
+    for lane in range(count):
+        at = start + lane
+        if tracer.is_negative(at):  # where a region starts counts from no end
+            at = beyond - at
+        place = (at if d == dim else o for d, o in enumerate(region.offsets))
+        found.append(Element(region.buffer, tuple(place)))
+    return found
 
 
 def store_vector(target: RegionRef, value: Vector) -> None:
@@ -158,6 +160,7 @@ def elements_at(buffer: BufferRef, index: object) -> list[Element] | None:
             f"a vector indexes {buffer.name!r} beside a slice, or chooses among vectors; write a "
             "T.vectorized loop"
         )
+    items = [_outside_below(buffer, dim, item) for dim, item in enumerate(items)]
     found: list[Element] = []
     for lane in range(counts.pop()):
         at = tuple(item[lane] if isinstance(item, Vector) else item for item in items)
@@ -165,6 +168,27 @@ def elements_at(buffer: BufferRef, index: object) -> list[Element] | None:
         if isinstance(place, Element):
             found.append(place)
     return found
+
+
+def _outside_below(buffer: BufferRef, dim: int, item: Any) -> Any:
+    """An index of `buffer`. One of several lanes counts from the end where all of them are
+    negative; else those that are lie outside, as an index of a loop does that is only at first."""
+    if not isinstance(item, Vector) or dim >= buffer.ndim:
+        return item
+    tracer = current()
+    negative = [
+        lane < 0 if isinstance(lane, int) else tracer.is_negative(lane) for lane in item.lanes
+    ]
+    if all(negative) or not any(negative):
+        return item
+    if buffer.scope() != "global":
+        raise LanguageError(
+            f"lane {negative.index(True)} of index {dim} of {buffer.name!r} is negative but lane "
+            f"{negative.index(False)} is not: they count from the end only where all lanes do",
+            python=IndexError,
+        )
+    beyond, pairs = buffer.shape[dim], zip(item.lanes, negative, strict=True)
+    return Vector([beyond - lane if is_below else lane for lane, is_below in pairs])
 
 
 def load_at(buffer: BufferRef, index: object) -> Any:
