@@ -151,3 +151,21 @@ def test_tiles_whose_source_ends(agree, name):
     b = np.array([-4, 4] * 8, np.float32)
     combine = {"add": np.add, "max": np.maximum, "min": np.minimum}[name]
     agree(kernel, [a, b], {1: combine(b, np.pad(a, (0, 6)))}, 0)
+
+
+def test_whole_buffers_of_as_many_elements(agree):
+    """They need no index."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((2,), "float16"), B: T.Tensor((2,), "float16"), C: T.Tensor((1, 4), "float32")
+    ):
+        with T.Kernel(1, threads=1):
+            four = T.alloc_shared((4,), "float32")
+            T.fill(four, 2)
+            T.atomic_addx2(B, A)
+            T.atomic_addx4(C, four)
+
+    a, b = np.array([[1, 2], [3, 5]], np.float16)
+    c = np.arange(4, dtype=np.float32)[None]
+    agree(kernel, [a, b, c], {1: a + b, 2: c + 2})

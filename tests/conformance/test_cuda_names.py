@@ -170,3 +170,28 @@ def test_shuffles_take_three_or_four():
         kernel.capture()
     message = "CUDA's __shfl_sync takes 3 or 4 arguments but is called with 1"
     assert [d.message for d in caught.value.errors] == [message]
+
+
+@pytest.mark.parametrize("flag", [0, 1, False, True])
+def test_products_shifted_per_axis(agree, random, flag):
+    """The flags may be numbers, and known in the kernel only."""
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((64,), "int32"), Y: T.Tensor((64,), "int32"), B: T.Tensor((2, 64), "int32"),
+        asked: T.int32,
+    ):  # fmt: skip
+        with T.Kernel(1, threads=64, cpu_num_threads=2):
+            for i in T.Parallel(64):
+                B[0, i] = T.q_multiply_shift_per_axis(X[i], Y[i], 2, 7, 15, flag, 1)
+                B[1, i] = T.q_multiply_shift_per_axis(X[i], Y[i], 3, i % 5, 9, 1, asked)
+
+    x = random.integers(-1000, 1001, 64).astype(np.int32)
+    y = random.integers(1, 1 << 20, 64).astype(np.int32)
+    for asked in (0, 5):
+        product = x.astype(np.int64) * y
+        first = ((product << 2 if flag else product) + (1 << 21)) >> 22
+        by = 9 + (np.arange(64) % 5 if asked else 0)
+        second = ((product << 3) + (1 << (by - 1))) >> by
+        expected = np.stack([first, second]).astype(np.int32)
+        agree(kernel, [x, y, np.zeros((2, 64), np.int32), asked], {2: expected})

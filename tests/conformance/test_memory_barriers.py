@@ -161,6 +161,9 @@ WRONG = {
     "T.tma_copy(A, S, barrier=S)": (
         "barrier of T.tma_copy needs a barrier of T.alloc_barrier, not buffer 'S'"
     ),
+    "b = T.alloc_barrier([128, 1 << 20])": (
+        "arrive_count of T.alloc_barrier must be at most 1048575, not [128, 1048576]"
+    ),
     "b = T.alloc_barrier(0)": "arrive_count of T.alloc_barrier must be at least 1, not 0",
     "b = T.alloc_barrier(4)\nT.mbarrier_arrive(b, 1)": (
         "T.ptx_arrive_cluster_barrier is unsupported on cpu: it belongs to memory barriers of "

@@ -42,6 +42,8 @@ WRONG = {
             "indices, not 'zN' of type str",
             "S: (4, 1)": "the layout of 'S' must be a T.Layout, a T.Fragment or a function of the "
             "indices, not (4, 1) of type tuple",
+            "S: T.Layout((2, 4), lambda i, j: (i, j // 2))": "the layout of 'S' puts elements "
+            "[0, 0] and [0, 1] at one place",
             "3: T.Layout((2, 4), lambda i, j: (j, i))": "T.annotate_layout takes layouts of "
             "buffers, not of 3 of type int",
         }.items()
@@ -101,6 +103,12 @@ WRONG = {
     ),
     "z = 0\nfor i in range(0, 8, z):  #!\n    A[i] = 1": "the step of a loop must not be 0",
     "with T.Kernel(2) as by:  #!\n    A[by] = 1": "T.Kernel stands inside of another T.Kernel",
+    **{
+        f"with T.Kernel(2, cpu_num_threads={count}) as by:  #!\n    A[by] = 1": (
+            f"cpu_num_threads of T.Kernel must be a positive integer, not {count}"
+        )
+        for count in (0, True, 1.5)
+    },
     "by = T.Kernel(2)  #!\nA[by] = 1": "T.Kernel stands inside of another T.Kernel",
     "for i in T.serial(2):\n    with T.Kernel(2) as by:  #!\n        A[by] = 1": (
         "T.Kernel stands inside of another T.Kernel"

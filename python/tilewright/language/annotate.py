@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..capture.tracer import current, describe
 from ..options import traced_for
 from ..suggestions import unknown_keyword
+from .layouts import Fragment, Layout, shared_place
 from .values import BufferRef, LanguageError, RegionRef
 
 TYPE_CHECKING = False
@@ -119,6 +120,12 @@ def _check_layout(buffer: Any, layout: Any) -> None:
             f"indices, not {describe(layout)}",
             python=TypeError,
         )
+    if isinstance(layout, Layout) and not isinstance(layout, Fragment):
+        name = (buffer.buffer if isinstance(buffer, RegionRef) else buffer).name
+        if (places := shared_place(layout)) is not None:
+            raise LanguageError(
+                f"the layout of {name!r} puts elements {places[0]} and {places[1]} at one place"
+            )
 
 
 class FractalLayout:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current, guarded_by_poison
-from .values import Element, LanguageError, RegionRef, Traced
+from .values import BufferRef, Element, LanguageError, RegionRef, Traced
 from .vectors import Vector, vector_of
 
 TYPE_CHECKING = False
@@ -26,12 +26,21 @@ def _element(value: Any, what: str) -> Element:
     return value
 
 
+def _first_of(value: Any, lanes: int) -> Any:
+    """Of a buffer of just so many elements the first one; else what is given."""
+    if isinstance(value, BufferRef) and value.ndim and value.shape[-1] == lanes:
+        is_row = all(extent == 1 for extent in value.shape[:-1])
+        return Element(value, (0,) * value.ndim) if is_row else value
+    return value
+
+
 def _neighbour(element: Element, step: int) -> Element:
     return Element(element.buffer, (*element.indices[:-1], element.indices[-1] + step))
 
 
 def _add_vector(dst: Any, value: Any, lanes: int, return_prev: bool) -> Any:
     what = f"T.atomic_addx{lanes}"
+    dst, value = (_first_of(operand, lanes) for operand in (dst, value))
     target = _element(dst, what)
     if not target.indices:
         raise LanguageError(f"{what} needs an element that has neighbours, not a variable")

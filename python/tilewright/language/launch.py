@@ -22,6 +22,7 @@ def Kernel(
     is_npu: bool = False,
     is_cpu: bool = False,
     pipeline: bool = False,
+    cpu_num_threads: int | None = None,
 ) -> KernelLaunch:
     """Opens a launch: up to 3 grid extents (x, y, z; one block if there is none), and the threads
     of a block (default 128). Several of a kernel run one after the other.
@@ -31,6 +32,8 @@ def Kernel(
     the work of the vector cores out; `threads=1` is a block with one vector core.
 
     `prelude` is source text that stands before the kernel, as that of `T.import_source`.
+    `cpu_num_threads` means nothing here: `tilelang.set_num_threads` says how many cores the blocks
+    of all kernels run on.
     """
     tracer = current()
     tracer.is_npu |= is_npu
@@ -39,6 +42,11 @@ def Kernel(
     blocks = blocks or (1,)
     if pipeline:
         raise unsupported("pipeline of T.Kernel is not supported yet")
+    is_count = type(cpu_num_threads) is int and cpu_num_threads > 0
+    if cpu_num_threads is not None and not is_count:
+        raise LanguageError(
+            f"cpu_num_threads of T.Kernel must be a positive integer, not {cpu_num_threads!r}"
+        )
     import_source(prelude)
     if is_npu and threads is None:
         return KernelLaunch(blocks, [], {"npu": True})

@@ -37,6 +37,10 @@ def _off_npus(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+#: What the counter of a memory barrier of a GPU holds, in 20 bits.
+MOST_ARRIVALS = (1 << 20) - 1
+
+
 @_off_npus
 def alloc_barrier(arrive_count: Any) -> Any:
     """A memory barrier, or one for each number of a list: so many arrivals complete a phase."""
@@ -46,6 +50,10 @@ def alloc_barrier(arrive_count: Any) -> Any:
     if not counts or min(counts) < 1:
         raise LanguageError(
             f"arrive_count of T.alloc_barrier must be at least 1, not {arrive_count!r}"
+        )
+    if max(counts) > MOST_ARRIVALS:
+        raise LanguageError(
+            f"arrive_count of T.alloc_barrier must be at most {MOST_ARRIVALS}, not {arrive_count!r}"
         )
     made = alloc_shared((len(counts),), "int32")
     if isinstance(made, BufferRef):

@@ -149,7 +149,8 @@ def _warp_policy(policy: object) -> int:
 
 def _check_k_pack(k_pack: object) -> None:
     """Instructions of AMD's GPUs that are made one: a matter of speed there, of nothing here."""
-    if type(k_pack) is not int or k_pack not in (1, 2):
+    number = k_pack.__index__() if hasattr(k_pack, "__index__") else None  # NumPy's, too
+    if isinstance(k_pack, bool) or number not in (1, 2):
         raise LanguageError(f"k_pack of T.gemm is {k_pack!r} but must be 1 or 2")
 
 

@@ -238,6 +238,24 @@ def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> Any:
 
 
 @guarded_by_poison
+def q_multiply_shift_per_axis(
+    x: Any, y: Any, ls: Any, rs: Any, q: Any, is_lshift_required: Any, is_rshift_required: Any
+) -> Any:
+    """(x << ls) * y / 2**(q + rs) of integers of 32 bits, halves rounded up; each shift where a
+    flag, which may be an integer, says that it is required."""
+    left, right = (
+        (shift if required else 0)
+        if isinstance(required, int)
+        else math_ops.Select(required != 0, cast(shift, "int64"), cast(0, "int64"))
+        for shift, required in ((ls, is_lshift_required), (rs, is_rshift_required))
+    )
+    wide = math_ops.shift_left(cast(x, "int64"), cast(left, "int64")) * cast(y, "int64")
+    by = cast(q, "int64") + cast(right, "int64")
+    half = math_ops.shift_left(cast(1, "int64"), by - 1)
+    return cast(math_ops.shift_right(wide + half, by), "int32")
+
+
+@guarded_by_poison
 def tvm_warp_shuffle(mask: Any, value: Any, warp_id: Any, width: int, warp_size: int = 32) -> Any:
     """As `T.shfl_sync(value, warp_id, width)`."""
     return shfl_sync(value, warp_id, width)
@@ -267,6 +285,6 @@ __all__ = [
     *("EQ", "NE", "LT", "LE", "GT", "GE", "Broadcast", "Ramp", "BufferLoad", "buffer_store"),
     *("decl_buffer", "sblock", "block", "reads", "writes", "axis", "launch_thread"),
     *("tvm_storage_sync", "LetStmt", "IntImm", "FloatImm", "StringImm", "fabs"),
-    *("q_multiply_shift", "tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"),
-    "tvm_warp_activemask",
+    *("q_multiply_shift", "q_multiply_shift_per_axis", "tvm_warp_shuffle"),
+    *("tvm_warp_shuffle_up", "tvm_warp_shuffle_down", "tvm_warp_activemask"),
 ]
