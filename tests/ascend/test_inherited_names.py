@@ -375,6 +375,59 @@ def test_tensors_at_addresses() -> None:
         np.testing.assert_array_equal(kernel(a, 0), a + 1)
 
 
+def at_addresses(form: str) -> Any:
+    """Tensors at addresses whose shapes only the call knows, with tails."""
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.ptr("float"), n: T.int32, B: T.Tensor((m, 16), "float"), C: T.ptr("float"), k: T.int64
+    ):
+        with T.Kernel(T.ceildiv(n, 8), is_npu=True, threads=1) as cid:
+            x = T.alloc_ub((8, 16), "float")
+            y = T.alloc_ub((8, 16), "float")
+            there = T.make_tensor(A, (n, 16 if form == "rows" else 4 * k), "float")
+            result = T.make_tensor(C, (2 * m - k, 16), "float")
+            T.copy(there[cid * 8, 0], x)
+            T.copy(B[cid * 8, 0], y)
+            T.tile.add(x, x, y)
+            T.copy(x, result[cid * 8, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("form", ["rows", "both"])
+@pytest.mark.parametrize("given", [False, True])
+def test_tensors_of_dynamic_shapes_at_addresses(form: str, given: bool) -> None:
+    """Each call is checked; the result may be the runtime's."""
+    main = at_addresses(form)
+    out = [3] if given else None
+    kernel = tilewright.compile(main, out, target="ascend", pass_configs=AUTOMATIC)
+    for n, m in ((21, 21), (8, 13), (1, 3)):
+        k = 4
+        a, b = (random.standard_normal((rows, 16)).astype(np.float32) for rows in (n, m))
+        made, same = (np.full((2 * m - k, 16), 7, np.float32) for _ in range(2))
+        if given:
+            made = kernel(a, n, b, k)
+        else:
+            kernel(a, n, b, made, k)
+        interpret(main, a.ctypes.data, n, b, same.ctypes.data, k)
+        rows = min(-(-n // 8) * 8, 2 * m - k)
+        expected = np.zeros((max(rows, m, n), 16))
+        expected[:n] += a
+        expected[:m] += b
+        np.testing.assert_allclose(made[:rows], expected[:rows], rtol=1e-6)
+        np.testing.assert_array_equal(made[:rows], same[:rows])
+    if given:
+        return
+    a, b = np.zeros((21, 16), np.float32), np.zeros((21, 16), np.float32)
+    for first, last in ((a[:20], np.zeros((38, 16), np.float32)), (a, b)):
+        with pytest.raises(ValueError, match="'A' has shape|'C' has shape"):
+            kernel(first, 21, b, last, 4)
+    with pytest.raises(ValueError, match="'A' has dtype float16 but float32 was expected"):
+        kernel(a.astype(np.float16), 21, b, np.zeros((38, 16), np.float32), 4)
+
+
 def counts(dtype: str, threads: int) -> Any:
     """A histogram whose bins memory gives, one beyond the end, and sums by twos and fours."""
 

@@ -668,16 +668,16 @@ def test_line_of_a_later_statement() -> None:
 
 def test_memory_by_numbers() -> None:
     @T.prim_func
-    def main(A: T.ptr("float"), n: T.int32, C: T.Tensor((8,), "float")):
+    def main(A: T.ptr("float"), N: T.Tensor((1,), "int32"), C: T.Tensor((8,), "float")):
         with T.Kernel(1, is_npu=True) as (cid, vid):
             x = T.alloc_ub((8,), "float")
-            T.copy(T.make_tensor(A, (n,), "float")[0:8], x)
+            T.copy(T.make_tensor(A, (N[0],), "float")[0:8], x)
             T.copy(x, C)
 
     ((text, line),) = errors_of(main, AUTOMATIC)
     assert text.endswith(
         "addresses of memory as numbers, but for a T.ptr argument that T.make_tensor makes one "
-        "tensor of, with a constant shape"
+        "tensor of, with a shape of constants, arguments and dynamic dims"
     )
     assert line == 2
 

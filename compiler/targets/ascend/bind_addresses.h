@@ -6,6 +6,8 @@
 ///   ->
 ///     func.func @main(%a: !tile.buffer<8x16xf32, global> {tile.name = "A"}) {
 ///
+/// Its extents may be sums and products of the kernel's symbols and of its arguments: each of these gives a symbol, so that a call
+/// is checked as with any other tensor of such a shape.
 /// The runtime must know what lies there to bring it to the device, so it is the kernel's signature that
 /// changes, and no pass of the lowering. What is left, CheckKernel refuses.
 #pragma once

@@ -76,7 +76,8 @@ public:
         checkType(view.getType().getElementType(), op->getLoc(), "this view has elements of ");
       else if (isa<tile::TensorAtOp, tile::AddressOp>(op))
         refuse(op, "addresses of memory as numbers, but for a T.ptr argument that T.make_tensor "
-                   "makes one tensor of, with a constant shape");
+                   "makes one tensor of, with a shape of constants, arguments and "
+                   "dynamic dims");
       else if (isa<tile::SyncOp>(op))
         refuse(op, "a barrier of a block's threads (T.sync_threads); a core's pipes wait for each "
                    "other at T.barrier_all() or T.pipe_barrier(pipe), cores at T.sync_all()");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/multiply_in_place.h"
 
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
