@@ -51,7 +51,7 @@ func.func @f(%A: !tile.buffer<64xsi4, global> {tile.name = "A"}) attributes {til
 // -----
 func.func @memory_by_numbers(%p: i64, %x: f32, %n: index) {
   tile.launch (%cid) in (%n) npu {
-    // expected-error@+1 {{unsupported on ascend: addresses of memory as numbers, but for a T.ptr argument that T.make_tensor makes one tensor of, with a constant shape}}
+    // expected-error@+1 {{unsupported on ascend: addresses of memory as numbers, but for a T.ptr argument that T.make_tensor makes one tensor of, with a shape of constants, arguments and dynamic dims}}
     %a = tile.tensor_at %p : !tile.buffer<64xf32, global>
     // expected-error@+1 {{unsupported on ascend: the C function 'sqrtf'; functions of Ascend C take pointers to buffers (access_ptr)}}
     %y = tile.call "sqrtf"(%x) : (f32) -> f32
