@@ -46,6 +46,8 @@ public:
 
   /// That both touch one element. Of parts of which too little is known, nothing.
   void requireSame(const npu::Access& first, const npu::Access& second) {
+    if (first.buffer != second.buffer || first.type().getStrided())
+      return; // elements of a view may be other ones
     const std::optional<LinearSum> a = elementOf(first, 0), b = elementOf(second, 1);
     if (a && b)
       set.requireZero(a->plus(*b, -1));
@@ -78,7 +80,7 @@ private:
       return;
     }
     auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
-    if (!compare || !compare.getLhs().getType().isIntOrIndex())
+    if (!compare || compare.getLhs().getType().isInteger(1))
       return;
     const LinearSum left = sumOf(compare.getLhs(), side), right = sumOf(compare.getRhs(), side);
     const auto atLeast = [&](const LinearSum& a, const LinearSum& b, int64_t more) {
@@ -120,8 +122,6 @@ private:
       const LinearSum beside = numberBelow(constantSum(count + 2 * (line - 1)));
       return sumOf(access.offset, side).plus(beside).plus(constantSum(1 - line));
     }
-    if (access.type().getStrided())
-      return std::nullopt;
     LinearSum element;
     int64_t pitch = 1;
     for (size_t dim = access.region->offsets.size(); dim-- > 0;) {
@@ -264,7 +264,9 @@ private:
 
   static tile::ForOp loopOf(Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
-    return argument ? dyn_cast<tile::ForOp>(argument.getOwner()->getParentOp()) : tile::ForOp();
+    auto loop =
+        argument ? dyn_cast<tile::ForOp>(argument.getOwner()->getParentOp()) : tile::ForOp();
+    return loop && loop.getInductionVar() == value ? loop : tile::ForOp();
   }
 
   /// Whether a value is the same for both statements, in one turn of the loops around both: not what is read from memory,
