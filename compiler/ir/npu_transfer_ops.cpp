@@ -365,6 +365,14 @@ void GetValueOp::getAccesses(Accesses& accesses) {
   accesses.push_back({getSource(), getSourceOffset(), elementBytes(getSource().getType()), false});
 }
 
+/// What nothing asks for is not read.
+LogicalResult GetValueOp::canonicalize(GetValueOp op, PatternRewriter& rewriter) {
+  if (!op->use_empty())
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
 Pipe SetValueOp::getPipe() {
   return Pipe::S;
 }

@@ -124,6 +124,7 @@ def Npu_GetValueOp : Npu_Op<"get_value", [Tile_ElementOf<"source", "value">]> {
   let arguments = !con(Npu_Source.operands, (ins OptionalAttr<Ascend_Agent>:$on));
   let results = (outs Tile_Scalar:$value);
   let assemblyFormat = !strconcat(Npu_Source.format, " (`on` $on^)? attr-dict");
+  let hasCanonicalizeMethod = 1;
 }
 
 def Npu_SetValueOp : Npu_Op<"set_value", [Tile_ElementOf<"target", "value">]> {

@@ -39,8 +39,8 @@ def test_of_flags_by_hand(tmp_path: Path) -> None:
 
 
 #: Of 400 a flag is needed where a tensor's infinities name rows; of 74 a loop has one turn at most
-#: where a branch goes by its length.
-NUMBERS = (*range(10), 74, 400)
+#: where a branch goes by its length; of 2030 a tile names rows of which nothing is loaded.
+NUMBERS = (*range(10), 74, 400, 2030)
 
 
 @pytest.mark.parametrize("has_loops", [False, True], ids=["no_loops", "loops"])

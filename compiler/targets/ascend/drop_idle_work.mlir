@@ -96,3 +96,25 @@ func.func @others(%A: !tile.buffer<16x16xf32, global>, %B: !tile.buffer<16x16xf1
   }
   return
 }
+
+// -----
+
+// A row that only names what isn't loaded is no longer read.
+// CHECK-LABEL: func.func @named
+// CHECK-NOT: npu.get_value
+// CHECK: return
+func.func @named(%A: !tile.buffer<16x16xf32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%by) in (%c1) npu {
+    %t = tile.alloc "t" : !tile.buffer<16x16xf32, UB>
+    %numbers = tile.alloc "numbers" : !tile.buffer<16xsi32, UB>
+    %number = npu.get_value %numbers[%c1] : !tile.buffer<16xsi32, UB>
+    %row = arith.index_cast %number : i32 to index
+    %rest = arith.subi %c0, %by : index
+    %columns = arith.maxsi %rest, %c0 : index
+    npu.load_ub %A[%row, %c16] [1, %columns] : !tile.buffer<16x16xf32, global> to %t[%c0] : !tile.buffer<16x16xf32, UB> pitch 16
+  }
+  return
+}
