@@ -192,6 +192,10 @@ _WITHOUT_EFFECT = {
     ),
     "tl.ascend_tail_mask": "because what a load leaves of a tile is pad_value, also in reductions",
     "tl.ascend_scalar_store_to_dma": "because single elements go past the scalar unit's cache",
+    **dict.fromkeys(
+        ["tl.cpu_parallel", "tl.cpu_parallel_min_trip"],
+        "because the blocks of a kernel run on all cores",
+    ),
 }
 #: Keys by which a GPU's compiler is told to do what has no counterpart here. Those that turn off
 #: what there is none of (tl.disable_tma_lower, tl.disable_wgmma) have what they ask for.

@@ -48,12 +48,15 @@ def _tir_packed_to_unsigned_convert(
 def _tir_packed_to_unsigned_convert_with_zeros(
     storage_type: str = "uint", storage_nbit: int = 8
 ) -> Callable[[int, Any, Any, Any, Any], Any]:
-    """Unsigned numbers from which a zero point is taken, in the dtype of the words."""
+    """Unsigned numbers from which a zero point is taken; what is below it is negative."""
     storage = f"{storage_type}{storage_nbit}"
 
     def convert(nbit: int, val: Any, pos: Any, zero: Any, dtype: Any) -> Any:
         _check_word(val, storage)
-        return cast(_field(val, pos, nbit, storage) - zero, dtype)
+        signed = "int32" if storage_nbit < 32 or nbit < 32 else "int64"
+        whole = isinstance(zero, int) or "int" in str(getattr(zero, "dtype", ""))
+        number = cast(_field(val, pos, nbit, storage), signed)
+        return cast(number - (cast(zero, signed) if whole else zero), dtype)
 
     return convert
 

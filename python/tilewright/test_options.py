@@ -63,6 +63,16 @@ def factory(n):
         ({"pass_configs": {"tl.no_such": 1}}, "pass config 'tl.no_such' is unknown, and ignored"),
         ({"pass_configs": {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}}, None),
         (
+            {"pass_configs": {tilewright.PassConfigKey.TL_CPU_PARALLEL: True}},
+            "pass config 'tl.cpu_parallel' has no effect here, because the blocks of a kernel run "
+            "on all cores",
+        ),
+        (
+            {"pass_configs": {tilewright.PassConfigKey.TL_CPU_PARALLEL_MIN_TRIP: 64}},
+            "pass config 'tl.cpu_parallel_min_trip' has no effect here, because the blocks of a "
+            "kernel run on all cores",
+        ),
+        (
             {"pass_configs": {tilewright.PassConfigKey.TL_PASS_PROFILE: True}},
             "pass config 'tl.pass_profile' has no effect here, whatever the target",
         ),

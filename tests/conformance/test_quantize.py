@@ -117,6 +117,38 @@ def test_zero_points_and_float8(agree):
     agree(kernel, arguments, {1: nibbles - 3, 2: values.astype(np.float16)}, 0)
 
 
+@pytest.mark.parametrize(
+    ("word", "bits", "dtype"),
+    [("uint32", 4, "float16"), ("uint32", 32, "float32"), ("uint8", 4, "float32"),
+     ("uint16", 2, "int32")],
+)  # fmt: skip
+def test_numbers_below_their_zero_point_are_negative(agree, random, word, bits, dtype):
+    with_zeros = quantize._tir_packed_to_unsigned_convert_with_zeros("uint", int(word[4:]))
+    count = int(word[4:]) // bits
+
+    @T.prim_func
+    def kernel(A: T.Tensor((16,), word), Z: T.Tensor((16,), word), S: T.Tensor((16,), "float16"),
+               B: T.Tensor((3, 16 * count), dtype)):  # fmt: skip
+        with T.Kernel(1, threads=16):
+            for i in T.Parallel(16 * count):
+                B[0, i] = with_zeros(bits, A[i // count], i % count, Z[i // count], dtype)
+                B[1, i] = with_zeros(bits, A[i // count], i % count, 2, dtype)
+                if bits == 4:  # a difference of float16
+                    B[2, i] = with_zeros(bits, A[i // count], i % count, S[i // count], dtype)
+
+    words = random.integers(0, 1 << int(word[4:]), 16, dtype=word)
+    zeros = random.integers(0, 1 << bits, 16, dtype=word)
+    halves = (zeros % 16 + 0.5).astype(np.float16)
+    fields = [words >> bits * n & ((1 << bits) - 1) for n in range(count)]
+    numbers = np.stack(fields, -1).ravel().astype(np.int64)
+    per_word = [numbers - zeros.repeat(count), numbers - 2, numbers - halves.repeat(count)]
+    if bits != 4:
+        per_word[2] = np.zeros(16 * count)
+    expected = np.stack(per_word).astype(dtype)
+    output = np.zeros((3, 16 * count), dtype)
+    agree(kernel, [words, zeros, halves, output], {3: expected})
+
+
 def test_functions_of_gpus():
     """Importable and callable, as scripts choose later which way to go; a kernel can't use them."""
     found = quantize.get_lop3_intrin_group("float16", source_bit=4, storage_dtype="int8")

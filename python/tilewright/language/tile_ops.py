@@ -147,11 +147,12 @@ def _warp_policy(policy: object) -> int:
     return int(policy.__index__())
 
 
-def _check_k_pack(k_pack: object) -> None:
+def _checked_k_pack(k_pack: object) -> int:
     """Instructions of AMD's GPUs that are made one: a matter of speed there, of nothing here."""
     number = k_pack.__index__() if hasattr(k_pack, "__index__") else None  # NumPy's, too
     if isinstance(k_pack, bool) or number not in (1, 2):
         raise LanguageError(f"k_pack of T.gemm is {k_pack!r} but must be 1 or 2")
+    return int(number)
 
 
 @guarded_by_poison
@@ -170,7 +171,7 @@ def gemm(
     """C += op(A) op(B), on the last two dimensions; `clear_accum` may be a value of the kernel."""
     if mbar is not None:
         raise unsupported("mbar of T.gemm is not supported yet")
-    _check_k_pack(k_pack)
+    k_pack = _checked_k_pack(k_pack)
     tracer = current()
     a, b, c = (
         tracer.operand(operand, f"operand {name} of T.gemm")
