@@ -211,6 +211,12 @@ Buffer KernelBuilder::view(Buffer source, std::span<const Index> shape, Dtype dt
                  {state->allocatedHere(record)});
     return {};
   }
+  if (!after && dynamic.empty()) {
+    state->error("a view of shape " + state->text(dims) + " and dtype " + dtype.name() +
+                     " has more than 2^63 bits",
+                 {state->allocatedHere(record)});
+    return {};
+  }
   auto type = tile::BufferType::get(fixed, element, record.space);
   record.ir = tile::ViewOp::create(state->ir, state->location(), type, record.ir, dynamic);
   record.dtype = dtype;

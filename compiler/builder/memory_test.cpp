@@ -263,11 +263,13 @@ TEST_F(MemoryTest, RefusesViewsOfAnotherSize) {
   launch();
   Buffer S = alloc("S", {64, 32}, "shared", "float32");
   line().view(S, at({int64_t{2048}}), dt("float16"));
+  line().view(S, at({(int64_t{1} << 59) + 2048}), dt("float32")); // as many bits, modulo 2^64
   line().view(S, at({M}), dt("float32"));
   line().view(A, at({int64_t{2}, int64_t{4}}), dt("float32"));
   EXPECT_THAT(
       messages(),
       ElementsAre("a view of shape (2048) and dtype float16 has 32768 bits but 'S' has 65536",
+                  "a view of shape (576460752303425536) and dtype float32 has more than 2^63 bits",
                   "a view of 'S' in scope 'shared' must have a shape that is known while building",
                   "'A' has strides of its own, so it cannot be viewed in another shape"));
 }

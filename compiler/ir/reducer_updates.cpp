@@ -12,8 +12,8 @@ namespace {
 namespace arith = mlir::arith;
 
 bool isCast(mlir::Operation* op) {
-  return llvm::isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(
-      op);
+  return llvm::isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
+                   arith::IndexCastOp, arith::IndexCastUIOp>(op);
 }
 
 mlir::Operation* definedBehindCasts(mlir::Value value) {
@@ -58,15 +58,21 @@ bool isSameIndex(mlir::Value a, mlir::Value b) {
 
 LoadOp readOfUpdate(StoreOp store) {
   mlir::StringAttr kind = kindOf(store.getBuffer());
-  mlir::Operation* combination = kind ? definedBehindCasts(store.getValue()) : nullptr;
-  if (!combination || !combines(combination, kind))
+  if (!kind)
     return {};
-  for (mlir::Value operand : combination->getOperands()) {
-    auto load = llvm::dyn_cast_or_null<LoadOp>(definedBehindCasts(operand));
-    if (load && load->hasOneUse() && load.getBuffer() == store.getBuffer() &&
-        llvm::equal(load.getIndices(), store.getIndices(), isSameIndex))
-      return load;
-  }
+  auto loadedFrom = [&](mlir::Value value) {
+    auto load = llvm::dyn_cast_or_null<LoadOp>(definedBehindCasts(value));
+    const bool isOfElement = load && load->hasOneUse() && load.getBuffer() == store.getBuffer() &&
+                             llvm::equal(load.getIndices(), store.getIndices(), isSameIndex);
+    return isOfElement ? load : LoadOp();
+  };
+  if (LoadOp load = loadedFrom(store.getValue()))
+    return load; // what was combined with it was folded away, as 0 of a sum
+  mlir::Operation* combination = definedBehindCasts(store.getValue());
+  if (combination && combines(combination, kind))
+    for (mlir::Value operand : combination->getOperands())
+      if (LoadOp load = loadedFrom(operand))
+        return load;
   return {};
 }
 
@@ -78,7 +84,7 @@ bool isUpdate(LoadOp load) {
   while (op->hasOneUse()) {
     op = *op->user_begin();
     if (auto store = llvm::dyn_cast<StoreOp>(op))
-      return isCombined && readOfUpdate(store) == load;
+      return readOfUpdate(store) == load;
     if (!isCast(op) && std::exchange(isCombined, true))
       return false;
   }

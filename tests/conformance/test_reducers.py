@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import runpy
+
 import numpy as np
 import pytest
 
@@ -345,3 +347,37 @@ def test_updates_under_a_branch(agree, random, columns):
     squares = np.array([[(a[tiles == block] ** 2).sum()] for block in (0, 1)], np.float32)
     sums = np.stack([a[tiles == block].sum(0) for block in (0, 1)])
     agree(kernel, [a, np.zeros((2, 1), "float32"), np.zeros_like(a[:2])], {1: squares, 2: sums})
+
+
+@pytest.mark.parametrize(
+    "kind, dtype, statement, wanted",
+    [
+        ("min", "int32", "q[0] = T.min(q[0], i + 3)", 3),
+        ("min", "int32", "q[0] = T.min(T.cast(i, 'int32'), q[0])", 0),
+        ("max", "int32", "q[0] = T.max(q[0], i)", 7),
+        ("sum", "int32", "q[0] += i", 28),
+        ("bitor", "int32", "q[0] |= 1 << i", 255),
+        ("sum", "int64", "q[0] += i * A[i]", 140),
+        ("min", "int32", "q[0] = T.min(q[0], T.if_then_else(A[i] > 2, i, 64))", 3),
+        # What is combined is folded away.
+        ("sum", "int32", "q[0] += 0", 0),
+        ("bitor", "int32", "q[0] |= A[i] * 0", 0),
+        ("min", "int32", "q[0] = T.min(q[0], 2**31 - 1)", 2**31 - 1),
+    ],
+)
+def test_numbers_of_iterations(agree, tmp_path, kind, dtype, statement, wanted):
+    """As a published top-k kernel takes the least index of those that are largest."""
+    (tmp_path / "kernel.py").write_text(f"""import tilewright.language as T
+
+@T.prim_func
+def kernel(A: T.Tensor((8,), "int32"), B: T.Tensor((1,), "{dtype}")):
+    with T.Kernel(1, threads=8):
+        q = T.alloc_reducer((1,), "{dtype}", "{kind}", replication="all")
+        for i in T.Parallel(8):
+            {statement}
+        T.finalize_reducer(q)
+        T.copy(q, B)
+""")
+    kernel = runpy.run_path(str(tmp_path / "kernel.py"))["kernel"]
+    b = np.zeros(1, dtype)
+    agree(kernel, [np.arange(8, dtype=np.int32), b], {1: np.array([wanted], dtype)}, 0.0)

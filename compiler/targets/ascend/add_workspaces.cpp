@@ -107,7 +107,7 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
       pipelined = pipelinedLoops(getOperation());
     SmallVector<tile::CopyOp> copies;
     getOperation().walk([&](tile::CopyOp copy) {
-      if (crossesCores(copy))
+      if (copy->getParentOfType<tile::LaunchOp>() && crossesCores(copy))
         copies.push_back(copy);
     });
     const WalkResult scope = getOperation().walk([](ScopeOp) { return WalkResult::interrupt(); });

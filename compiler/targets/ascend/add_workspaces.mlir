@@ -218,3 +218,16 @@ func.func @once(%n: index) {
   }
   return
 }
+
+// -----
+
+// Outside of a launch nothing is done.
+// CHECK-LABEL: func.func @nowhere
+// CHECK-NOT: workspace
+// CHECK: return
+func.func @nowhere() {
+  %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+  %x = tile.alloc "x" : !tile.buffer<64x32xf32, UB>
+  tile.copy %c : !tile.buffer<64x32xf32, L0C> to %x : !tile.buffer<64x32xf32, UB>
+  return
+}
