@@ -41,7 +41,9 @@ STATEMENT = re.compile(
 )
 NUMBER = "verdict.number"
 #: Of numbers for which a kernel isn't made: it would leave its tensors, or says so itself.
-REFUSED = re.compile(r"\[Error(Read|Write)[1-4]\]|, but 'w+' has shape|outside|behind the end")
+REFUSED = re.compile(
+    r"\[Error(Read|Write)[1-4]\]|, but 'w+' has shape|outside|behind the end|assertion failed: "
+)
 #: Legal orders in which a kernel is tried; of some hundred, one may stop a core where it matters.
 ORDERS = 500
 SET_TWICE = "again before it is waited for"
