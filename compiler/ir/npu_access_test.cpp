@@ -107,6 +107,9 @@ TEST(NpuAccess, BarriersInside) {
             (Texts{"*W 640", "R 32", "*R 256", "W 256"}));
   EXPECT_EQ(accessesOf("npu.broadcast " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 0"),
             (Texts{"W 640", "R 160"}));
+  // Numbers become blocks first.
+  EXPECT_EQ(accessesOf("npu.row_binary mul " + x + ", " + x + ", " + x + scratch + "4 x 40"),
+            (Texts{"*W 640", "*R 640", "R 32", "*R 256", "W 256"}));
 }
 
 TEST(NpuAccess, Transfers) {

@@ -68,6 +68,8 @@ func.func @vector(%A: !tile.buffer<256x256xf32, global>, %i: index, %s: f32) {
     npu.reduce max %y[%c0] : !tile.buffer<8x64xf32, UB>, %x[%c0] : !tile.buffer<8x64xf32, UB> scratch %t[%c0] : !tile.buffer<256xui8, UB> of 256 size 8 x 64 pitch 64 dim 1 clear
     // CHECK: npu.broadcast {{.*}} dim 0
     npu.broadcast %y[%c0] : !tile.buffer<8x64xf32, UB>, %x[%c0] : !tile.buffer<8x64xf32, UB> scratch %t[%c0] : !tile.buffer<256xui8, UB> of 256 size 8 x 64 pitch 64 dim 0
+    // CHECK: npu.row_binary mul {{.*}} of 256 size 8 x 64
+    npu.row_binary mul %y[%c0] : !tile.buffer<8x64xf32, UB>, %x[%c0] : !tile.buffer<8x64xf32, UB>, %x[%c0] : !tile.buffer<8x64xf32, UB> scratch %t[%c0] : !tile.buffer<256xui8, UB> of 256 size 8 x 64
     // CHECK: npu.transpose
     npu.transpose %y[%c0] : !tile.buffer<8x64xf32, UB>, %x[%c0] : !tile.buffer<8x64xf32, UB> size 16 x 16
     // CHECK: npu.copy_ub {{.*}} rows 8 of 256 pitch 256 to 256
@@ -173,6 +175,18 @@ func.func @f(%x: !tile.buffer<32x64xf32, UB>, %i: index) {
 func.func @f(%x: !tile.buffer<32x64xf32, UB>, %t: !tile.buffer<64xui8, UB>, %i: index) {
   // expected-error@+1 {{reduces dim 2; there are 0 and 1}}
   npu.reduce max %x[%i] : !tile.buffer<32x64xf32, UB>, %x[%i] : !tile.buffer<32x64xf32, UB> scratch %t[%i] : !tile.buffer<64xui8, UB> of 64 size 8 x 64 pitch 64 dim 2
+  return
+}
+// -----
+func.func @f(%x: !tile.buffer<32x64xf32, UB>, %t: !tile.buffer<64xui8, UB>, %i: index) {
+  // expected-error@+1 {{takes rows of 1 to 255 blocks, not of 12 elements}}
+  npu.row_binary mul %x[%i] : !tile.buffer<32x64xf32, UB>, %x[%i] : !tile.buffer<32x64xf32, UB>, %x[%i] : !tile.buffer<32x64xf32, UB> scratch %t[%i] : !tile.buffer<64xui8, UB> of 64 size 2 x 12
+  return
+}
+// -----
+func.func @f(%x: !tile.buffer<32x64xf32, UB>, %t: !tile.buffer<64xui8, UB>, %i: index) {
+  // expected-error@+1 {{has no mul_add_dst}}
+  npu.row_binary mul_add_dst %x[%i] : !tile.buffer<32x64xf32, UB>, %x[%i] : !tile.buffer<32x64xf32, UB>, %x[%i] : !tile.buffer<32x64xf32, UB> scratch %t[%i] : !tile.buffer<64xui8, UB> of 64 size 2 x 64
   return
 }
 // -----

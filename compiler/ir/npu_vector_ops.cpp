@@ -166,6 +166,7 @@ TILEWRIGHT_VECTOR(DuplicateOp)
 TILEWRIGHT_VECTOR(SequenceOp)
 TILEWRIGHT_VECTOR(ReduceOp)
 TILEWRIGHT_VECTOR(BroadcastOp)
+TILEWRIGHT_VECTOR(RowBinaryOp)
 TILEWRIGHT_VECTOR(TransposeOp)
 #undef TILEWRIGHT_VECTOR
 
@@ -355,6 +356,30 @@ void BroadcastOp::getAccesses(Accesses& accesses) {
 LogicalResult BroadcastOp::verify() {
   if (getDim() > 1)
     return emitOpError() << "broadcasts along dim " << getDim() << "; there are 0 and 1";
+  return verifyInUb(*this);
+}
+
+void RowBinaryOp::getAccesses(Accesses& accesses) {
+  const auto rows = int64_t(getRows()), columns = int64_t(getColumns());
+  const int64_t bits = int64_t(getOther().getType().getElementBits());
+  for (auto [buffer, offset, isWrite] : {std::tuple(getTarget(), getTargetOffset(), true),
+                                         {getSource(), getSourceOffset(), false}}) {
+    accesses.push_back({buffer, offset, rows * columns * bits / 8, isWrite});
+    accesses.back().isBehindBarrier = true;
+  }
+  const int64_t taken = int64_t(llvm::alignTo(uint64_t(rows), 8));
+  accesses.push_back({getOther(), getOtherOffset(), taken * bits / 8, false});
+  addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()),
+             /*isBehindBarrier=*/true);
+}
+LogicalResult RowBinaryOp::verify() {
+  const BufferType type = getTarget().getType();
+  const int64_t lanes = blockElements(type), columns = int64_t(getColumns());
+  if (columns % lanes != 0 || columns / lanes > 255)
+    return emitOpError() << "takes rows of 1 to 255 blocks, not of " << columns << " elements";
+  if (getKind() == BinaryKind::And || getKind() == BinaryKind::Or ||
+      getKind() == BinaryKind::MulAddDst)
+    return emitOpError() << "has no " << stringifyBinaryKind(getKind());
   return verifyInUb(*this);
 }
 

@@ -111,6 +111,17 @@ def Npu_BroadcastOp : Npu_VectorOp<"broadcast"> {
       " `of` $scratch_bytes `size` $rows `x` $columns `pitch` $pitch `dim` $dim attr-dict");
 }
 
+def Npu_RowBinaryOp : Npu_VectorOp<"row_binary"> {
+  let summary = "target = f(source, number of the row), of a tile of [rows, columns]: Add, Sub, Mul, Div, Max, Min";
+  let description = [{
+    The numbers, of `other`, lie side by side, and rows at most 255 blocks of 32 bytes apart. They become blocks of scratch memory first.
+  }];
+  let arguments = !con((ins Npu_BinaryKind:$kind), Npu_Target.operands, Npu_Source.operands, Npu_SecondSource.operands, Npu_Scratch.operands,
+      (ins I64Attr:$scratch_bytes, I64Attr:$rows, I64Attr:$columns));
+  let assemblyFormat = !strconcat("$kind ", Npu_Target.format, " `,` ", Npu_Source.format, " `,` ", Npu_SecondSource.format, " `scratch` ",
+      Npu_Scratch.format, " `of` $scratch_bytes `size` $rows `x` $columns attr-dict");
+}
+
 def Npu_TransposeOp : Npu_VectorOp<"transpose"> {
   let summary = "a [rows, columns] tile of 2-byte elements, both multiples of 16, to [columns, rows]";
   let arguments = !con(Npu_Target.operands, Npu_Source.operands, (ins I64Attr:$rows, I64Attr:$columns));

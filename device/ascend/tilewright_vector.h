@@ -142,14 +142,12 @@ __aicore__ inline void fillRow(const AscendC::LocalTensor<T>& dst,
   }
 }
 
-/// Row r becomes src[r]. Scratch: 32 bytes per row, rows rounded up to 8.
+/// Block r of 32 bytes is full of src[r], for those that come. Scratch: 32 bytes per row, rows rounded up to 8.
 template <class T>
-__aicore__ inline void broadcastRows(const AscendC::LocalTensor<T>& dst,
-                                     const AscendC::LocalTensor<T>& src,
-                                     const AscendC::LocalTensor<uint8_t>& scratch, uint32_t rows,
-                                     uint32_t columns, uint32_t pitch TW_PLACE) {
-  constexpr uint32_t lanes = repeatBytes / sizeof(T), blockLanes = blockBytes / sizeof(T);
-  constexpr uint32_t most = mostRepeats / 8 * 8;
+__aicore__ inline AscendC::LocalTensor<T> blocksOf(const AscendC::LocalTensor<T>& src,
+                                                   const AscendC::LocalTensor<uint8_t>& scratch,
+                                                   uint32_t rows TW_PLACE) {
+  constexpr uint32_t blockLanes = blockBytes / sizeof(T);
   constexpr uint32_t mostSpread = (mostRepeats - 1) * 8; // at which a block of numbers begins
   const auto blocks = scratch.template ReinterpretCast<T>();
   for (uint32_t row = 0; row < rows; row += mostSpread) {
@@ -158,6 +156,18 @@ __aicore__ inline void broadcastRows(const AscendC::LocalTensor<T>& dst,
                   AscendC::BrcbRepeatParams(1, 8) TW_HERE);
   }
   afterVector();
+  return blocks;
+}
+
+/// Row r becomes src[r]. Scratch as above.
+template <class T>
+__aicore__ inline void broadcastRows(const AscendC::LocalTensor<T>& dst,
+                                     const AscendC::LocalTensor<T>& src,
+                                     const AscendC::LocalTensor<uint8_t>& scratch, uint32_t rows,
+                                     uint32_t columns, uint32_t pitch TW_PLACE) {
+  constexpr uint32_t lanes = repeatBytes / sizeof(T), blockLanes = blockBytes / sizeof(T);
+  constexpr uint32_t most = mostRepeats / 8 * 8;
+  const auto blocks = blocksOf(src, scratch, rows TW_HERE);
   if (pitch / blockLanes > mostRepeats) { // more than a stride can say
     for (uint32_t row = 0; row < rows; ++row)
       fillRow(dst[row * pitch], blocks[row * blockLanes], columns TW_HERE);
@@ -173,6 +183,34 @@ __aicore__ inline void broadcastRows(const AscendC::LocalTensor<T>& dst,
                                                1) TW_HERE);
     }
 }
+
+/// Row r of dst becomes row r of src (op) numbers[r]; rows of at most 255 blocks. Scratch as above.
+#define TW_BY_ROWS(name, Function)                                                                 \
+  template <class T>                                                                               \
+  __aicore__ inline void name(                                                                     \
+      const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src,                      \
+      const AscendC::LocalTensor<T>& numbers, const AscendC::LocalTensor<uint8_t>& scratch,        \
+      uint32_t rows, uint32_t columns TW_PLACE) {                                                  \
+    constexpr uint32_t lanes = repeatBytes / sizeof(T), blockLanes = blockBytes / sizeof(T);       \
+    constexpr uint32_t most = mostRepeats / 8 * 8;                                                 \
+    const auto blocks = blocksOf(numbers, scratch, rows TW_HERE);                                  \
+    const auto stride = static_cast<uint8_t>(columns / blockLanes);                                \
+    for (uint32_t row = 0; row < rows; row += most)                                                \
+      for (uint32_t column = 0; column < columns; column += lanes) {                               \
+        const uint32_t count = rows - row < most ? rows - row : most, at = row * columns + column; \
+        const uint64_t width = columns - column < lanes ? columns - column : lanes;                \
+        AscendC::Function(dst[at], src[at], blocks[row * blockLanes], width,                       \
+                          static_cast<uint8_t>(count),                                             \
+                          AscendC::BinaryRepeatParams(1, 1, 0, stride, stride, 1) TW_HERE);        \
+      }                                                                                            \
+  }
+TW_BY_ROWS(addByRows, Add)
+TW_BY_ROWS(subByRows, Sub)
+TW_BY_ROWS(mulByRows, Mul)
+TW_BY_ROWS(divByRows, Div)
+TW_BY_ROWS(maxByRows, Max)
+TW_BY_ROWS(minByRows, Min)
+#undef TW_BY_ROWS
 
 /// Each row becomes src.
 template <class T>

@@ -228,6 +228,12 @@ inline void addOfRows(InstructionKernel& k) {
       k.add("npu.broadcast " + k.at("z", 8 * k.below(9)) + ", " + some("x") + " scratch " +
                 k.at("room", 0) + size(rows, columns, pitch, dim),
             Excess::Scratch);
+  for (const auto& [rows, columns] : {std::pair(8, 40), {5, 24}, {20, 80}, {3, 200}})
+    for (const char* kind : {"add", "sub", "mul", "div", "max", "min"})
+      k.add("npu.row_binary " + std::string(kind) + " " + k.at("z", 8 * k.below(9)) + ", " +
+                k.at("y", 8 * k.below(9)) + ", " + some("x") + " scratch " + k.at("room", 0) +
+                " of 4096 size " + std::to_string(rows) + " x " + std::to_string(columns),
+            Excess::Scratch);
   k.add("npu.transpose " + k.at("hx", 64) + ", " + k.at("hy", 16) + " size 16 x 32");
   k.add("npu.transpose " + k.at("hx", 0) + ", " + k.at("hy", 0) + " size 48 x 16");
   k.add("npu.transpose " + k.at("y", 0) + ", " + k.at("x", 0) + " size 16 x 32");

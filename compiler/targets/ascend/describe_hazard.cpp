@@ -53,7 +53,8 @@ std::string callOf(const model::Node* statement) {
       .Case([](npu::SetValueOp) { return "writing an element"; })
       .Case([](npu::CallOp op) { return "'" + op.getCallee().str() + "'"; })
       .Case([](npu::UnaryOp op) { return bitwise(npu::stringifyUnaryKind(op.getKind())); })
-      .Case([](npu::BinaryOp op) { return bitwise(npu::stringifyBinaryKind(op.getKind())); })
+      .Case<npu::BinaryOp, npu::RowBinaryOp>(
+          [](auto op) { return bitwise(npu::stringifyBinaryKind(op.getKind())); })
       .Case([](npu::ScalarOp op) {
         return npu::stringifyScalarKind(op.getKind()).str() + " of a scalar";
       })

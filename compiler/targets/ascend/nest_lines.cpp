@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations between a tile and one row that all of its rows have in common: row by row, so that the row needn't be spread over
-// a tile as large. Of short rows, or few of them, one instruction for all is faster.
+// a tile as large. Of short rows, or few of them, one instruction for all is faster. And those between a tile and one number for
+// each row: an instruction takes it from a block of 32 bytes that is full of it.
 #include "compiler/targets/ascend/nest_vectorizer.h"
 #include "compiler/targets/ascend/peel_nest.h"
+
+#include "compiler/ir/npu_access.h"
 
 namespace tilewright::ascend {
 
@@ -49,6 +52,45 @@ NestVectorizer::Tile NestVectorizer::byLines(Operation* op, npu::BinaryKind kind
       create(*whole, at(*whole), line, line.offset);
   }
   tiles.barrier();
+  return target;
+}
+
+/// Whether an operation takes `number` beside a tile: on the right, where the order counts.
+static bool takesNumber(Operation* op, Value number) {
+  const std::optional<npu::BinaryKind> kind = binaryKind(op);
+  if (!kind || op->getOperand(0) == op->getOperand(1))
+    return false;
+  return op->getOperand(1) == number ||
+         (*kind != npu::BinaryKind::Sub && *kind != npu::BinaryKind::Div);
+}
+
+bool NestVectorizer::keepsNumbers(tile::LoadOp op, const VectorTile& numbers) const {
+  constexpr int64_t mostBlocks = 255;
+  const Type element = tiles.elementOf(numbers);
+  const int64_t bits = int64_t(element.getIntOrFloatBitWidth());
+  return rows > 1 && columns > 1 && !element.isBF16() && (bits == 16 || bits == 32) &&
+         tiles.pitchOf(element) == columns && columns * bits / 8 / npu::kBlockBytes <= mostBlocks &&
+         llvm::all_of(op.getValue().getUsers(),
+                      [&](Operation* user) { return takesNumber(user, op.getValue()); });
+}
+
+NestVectorizer::Tile NestVectorizer::byRows(Operation* op, npu::BinaryKind kind) {
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  const auto isKept = [&](Value value) {
+    return rowNumbers.contains(value) && !values.contains(value);
+  };
+  if (isKept(left) && !isKept(right) && takesNumber(op, left))
+    std::swap(left, right);
+  const Type element = storedType(op->getResult(0).getType());
+  if (!isKept(right) || scalarOf(left) || !takesNumber(op, right))
+    return std::nullopt;
+  const Tile whole = tileOf(left);
+  if (!whole || whole->pitch != columns || whole->maskBits)
+    return std::nullopt;
+  const VectorTile target = targetOf(op, element);
+  if (target.pitch != columns)
+    return std::nullopt;
+  tiles.binaryByRows(kind, target, *whole, rowNumbers.find(right)->second);
   return target;
 }
 

@@ -20,7 +20,7 @@ using npu::ScalarKind;
 using npu::UnaryKind;
 using Tile = TileOperations::Result;
 
-static std::optional<BinaryKind> binaryKind(Operation* op) {
+std::optional<BinaryKind> binaryKind(Operation* op) {
   return llvm::TypeSwitch<Operation*, std::optional<BinaryKind>>(op)
       .Case<arith::AddFOp, arith::AddIOp>([](auto) { return BinaryKind::Add; })
       .Case<arith::SubFOp, arith::SubIOp>([](auto) { return BinaryKind::Sub; })
@@ -145,6 +145,8 @@ Tile NestVectorizer::binary(Operation* op, BinaryKind kind) {
   if (!isVectorType(work))
     return none(lacking(op));
   if (const Tile made = byLines(op, kind))
+    return made;
+  if (const Tile made = byRows(op, kind))
     return made;
   Value left = op->getOperand(0), right = op->getOperand(1);
   if (scalarOf(left) && scalarKind(kind) && kind != BinaryKind::Sub)

@@ -260,6 +260,10 @@ bool NestVectorizer::load(tile::LoadOp op) {
     lines[op.getValue()] = *tile;
     return true;
   }
+  if (tile && !isSmall && access->walk == Walk::Rows && keepsNumbers(op, *tile)) {
+    rowNumbers[op.getValue()] = *tile;
+    return true;
+  }
   if (tile && !isSmall && access->walk != Walk::Tile) {
     // Where only a store takes it, straight into what that writes.
     const VectorTile target = targetOf(op, storedType(op.getValue().getType()));
@@ -344,13 +348,14 @@ bool NestVectorizer::storeIndices(const VectorTile& target, const VectorTile& so
 /// A number read before a store is that of before: a later use would take the new one.
 bool NestVectorizer::checkLaterUses(tile::StoreOp op) {
   Value storage = npu::storageOf(op.getBuffer());
-  for (auto& [value, tile] : values) {
-    if (value == op.getValue() || npu::storageOf(tile.buffer) != storage)
-      continue;
-    for (Operation* user : value.getUsers())
-      if (op->isBeforeInBlock(user))
-        return refuse("it uses what a buffer held before it was written");
-  }
+  for (const auto* read : {&values, &lines, &rowNumbers})
+    for (auto& [value, tile] : *read) {
+      if (value == op.getValue() || npu::storageOf(tile.buffer) != storage)
+        continue;
+      for (Operation* user : value.getUsers())
+        if (op->isBeforeInBlock(user))
+          return refuse("it uses what a buffer held before it was written");
+    }
   return true;
 }
 
@@ -423,6 +428,8 @@ NestVectorizer::Tile NestVectorizer::tileOf(Value value) {
   Tile made;
   if (const auto line = lines.find(value); line != lines.end()) {
     made = tiles.broadcast(line->second, /*isNumberPerRow=*/false);
+  } else if (const auto numbers = rowNumbers.find(value); numbers != rowNumbers.end()) {
+    made = tiles.broadcast(numbers->second, /*isNumberPerRow=*/true);
   } else if (Value scalar = scalarOf(value)) {
     if (scalar.getType().isInteger(1))
       return none("it spreads a condition over a tile");

@@ -17,6 +17,8 @@ namespace tilewright::ascend {
 
 /// What the vector unit computes in.
 bool isVectorType(mlir::Type type);
+/// The instruction of two tiles that an operation is; nothing where there is none.
+std::optional<npu::BinaryKind> binaryKind(mlir::Operation* op);
 /// That it has no such operation, and what it has.
 std::string lacking(mlir::Operation* op);
 
@@ -92,6 +94,9 @@ private:
   // One row for all rows of a large tile (nest_lines.cpp).
   bool keepsLine(const VectorTile& line) const;
   Tile byLines(mlir::Operation* op, npu::BinaryKind kind);
+  // One number for each row, which an instruction takes beside a tile (nest_lines.cpp).
+  bool keepsNumbers(tile::LoadOp op, const VectorTile& numbers) const;
+  Tile byRows(mlir::Operation* op, npu::BinaryKind kind);
   Tile asWide(mlir::Value value);
   Tile shifted(mlir::Operation* op);
   Tile bits(mlir::Operation* op);
@@ -156,7 +161,8 @@ private:
   TileOperations tiles;
   int64_t rows = 1, columns = 1;
   llvm::DenseMap<mlir::Value, VectorTile> values;
-  llvm::DenseMap<mlir::Value, VectorTile> lines; ///< loaded, but not spread over the rows yet
+  llvm::DenseMap<mlir::Value, VectorTile> lines;      ///< loaded, but not spread over the rows yet
+  llvm::DenseMap<mlir::Value, VectorTile> rowNumbers; ///< nor these over the columns
   llvm::DenseMap<mlir::Value, npu::Rounding> roundings;
   llvm::DenseMap<mlir::Operation*, VectorTile> storedDirectly;
   llvm::SmallVector<VectorTile> spares; ///< made for results, each of which may hold a later one

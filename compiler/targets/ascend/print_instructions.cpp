@@ -357,6 +357,14 @@ std::string InstructionPrinter::otherVector(Operation* op) {
                      text64(spread.getRows()), text64(spread.getColumns()),
                      text64(spread.getPitch())});
       })
+      .Case<RowBinaryOp>([&](RowBinaryOp op) {
+        return call(stringifyBinaryKind(op.getKind()).str() + "ByRows",
+                    {slice(op.getTarget(), op.getTargetOffset()),
+                     slice(op.getSource(), op.getSourceOffset()),
+                     slice(op.getOther(), op.getOtherOffset()),
+                     slice(op.getScratch(), op.getScratchOffset()), text64(op.getRows()),
+                     text64(op.getColumns())});
+      })
       .Case<TransposeOp>([&](TransposeOp turn) {
         return call("transposeTile", {slice(turn.getTarget(), turn.getTargetOffset()),
                                       slice(turn.getSource(), turn.getSourceOffset()),

@@ -134,7 +134,8 @@ static constexpr llvm::StringLiteral kBesideAscendC =
 
 /// The functions of device/ascend.
 static constexpr llvm::StringLiteral kOfOurHeaders =
-    "addL0cToGm addUbToGm afterVector ascend bitsOfScale blockBytes broadcastColumns broadcastRows "
+    "addByRows addL0cToGm addUbToGm afterVector ascend bitsOfScale blockBytes blocksOf "
+    "broadcastColumns broadcastRows divByRows maxByRows minByRows mulByRows subByRows "
     "ceilDiv combine copyGmToL1 copyGmToUb copyL0cToGm copyL0cToL1 copyL1ToL0A "
     "copyL1ToL0ATransposed copyL1ToL0B copyL1ToL0BTransposed copySign copyUbToGm copyUbToUb "
     "cosine countBits errorFunction exclusiveOr fillL1 fillRepeats fillRow firstIntegral "

@@ -215,6 +215,28 @@ VectorTile TileOperations::filledUp(const VectorTile& tile, int64_t size) {
   return made;
 }
 
+VectorTile TileOperations::numbersOf(const VectorTile& given, int64_t held, int64_t needed) {
+  if (needed == held)
+    return given;
+  // All that the instruction reads must be there.
+  TileOperations line(builder, waits);
+  line.setShape(1, held);
+  VectorTile source = given;
+  source.pitch = held;
+  return line.filledUp(source, needed);
+}
+
+void TileOperations::binaryByRows(npu::BinaryKind kind, const VectorTile& target,
+                                  const VectorTile& source, const VectorTile& numbers) {
+  const int64_t taken = roundUp(rows, kBroadcastRows), scratch = npu::kBlockBytes * taken;
+  const VectorTile other = numbersOf(numbers, rows, taken);
+  Value space = makeScratch(scratch);
+  npu::RowBinaryOp::create(builder, kind, target.buffer, target.offset, source.buffer,
+                           source.offset, other.buffer, other.offset, space, make.constant(0),
+                           uint64_t(scratch), uint64_t(rows), uint64_t(columns));
+  barrier();
+}
+
 Result TileOperations::broadcast(const VectorTile& given, bool isNumberPerRow,
                                  const VectorTile* target) {
   const Type element = elementOf(given);
@@ -233,14 +255,7 @@ Result TileOperations::broadcast(const VectorTile& given, bool isNumberPerRow,
   // What lies between rows is computed with as well.
   const int64_t width = made.pitch, numbers = roundUp(rows, kBroadcastRows);
   const int64_t held = isNumberPerRow ? rows : columns, needed = isNumberPerRow ? numbers : width;
-  VectorTile source = given;
-  if (needed != held) {
-    // All that the instruction reads must be there.
-    TileOperations line(builder, waits);
-    line.setShape(1, held);
-    source.pitch = held;
-    source = line.filledUp(source, needed);
-  }
+  const VectorTile source = numbersOf(given, held, needed);
   const int64_t scratch = npu::kBlockBytes * (isNumberPerRow ? numbers : 1);
   Value space = makeScratch(scratch);
   npu::BroadcastOp::create(builder, made.buffer, made.offset, source.buffer, source.offset, space,

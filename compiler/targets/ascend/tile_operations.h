@@ -50,6 +50,10 @@ public:
   Result broadcast(const VectorTile& source, bool isNumberPerRow,
                    const VectorTile* target = nullptr);
 
+  /// Between each row and a number of its own, of `numbers`, in tiles without padding.
+  void binaryByRows(npu::BinaryKind kind, const VectorTile& target, const VectorTile& source,
+                    const VectorTile& numbers);
+
   /// Whether a tile of bytes can count as one of 16 bits.
   bool isOfPairs(const VectorTile& tile) const;
 
@@ -124,6 +128,8 @@ private:
   bool copyBytes(const VectorTile& target, const VectorTile& source);
   bool fillWide(const VectorTile& target, mlir::Value scalar);
   VectorTile filledUp(const VectorTile& tile, int64_t size);
+  /// `held` numbers side by side, with more behind so that `needed` can be read.
+  VectorTile numbersOf(const VectorTile& given, int64_t held, int64_t needed);
 
   mlir::ImplicitLocOpBuilder& builder;
   IndexMaker make;

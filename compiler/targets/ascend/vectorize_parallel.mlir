@@ -8,8 +8,7 @@ func.func @softmax_part(%n: index, %s: f32) {
     %x = tile.alloc "x" : !tile.buffer<16x40xf32, UB>
     // CHECK: %[[M:.*]] = tile.alloc "m"
     %m = tile.alloc "m" : !tile.buffer<16xf32, UB>
-    // CHECK: npu.broadcast %[[B:.*]][%c0] {{.*}}, %[[M]][%c0] {{.*}} of 512 size 16 x 40 pitch 40 dim 1
-    // CHECK: npu.binary sub %[[D:.*]][%c0] {{.*}}, %[[X]][%c0] {{.*}}, %[[B]][%c0] {{.*}} count(%c640)
+    // CHECK: npu.row_binary sub %[[D:.*]][%c0] {{.*}}, %[[X]][%c0] {{.*}}, %[[M]][%c0] {{.*}} of 512 size 16 x 40
     // CHECK: npu.scalar mul %[[E:.*]][%c0] {{.*}}, %[[D]][%c0] {{.*}}, %{{.*}} count(%c640)
     // The last operation writes where the store would.
     // CHECK: npu.unary exp %[[X]][%c0] {{.*}}, %[[E]][%c0]
@@ -271,7 +270,7 @@ func.func @joined_dims(%n: index) {
     }
     // Rows of m are 8 numbers apart.
     // CHECK: tile.for
-    // CHECK: npu.binary sub {{.*}} count(%c240)
+    // CHECK: npu.row_binary sub {{.*}} size 6 x 40
     tile.parallel (%i, %j, %k) in [4, 6, 40] {
       %v = tile.load %x[%i, %j, %k] : !tile.buffer<4x6x40xf32, UB>
       %r = tile.load %m[%i, %j] : !tile.buffer<4x6xf32, UB>
