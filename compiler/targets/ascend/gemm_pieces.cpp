@@ -89,16 +89,15 @@ void GemmPieces::forEachPart(function_ref<void(const Stretch&)> body) {
     }
     return;
   }
-  const OpFoldResult groups =
-      make.div(make.add(shape.n.count, make.index(kFractalSide - 1)), kFractalSide);
-  auto loop = tile::ForOp::create(builder, make.constant(0), make.value(groups), make.constant(1));
+  // As many as there may be, so that who finds flags knows how far they go; those behind n are empty.
+  const auto groups = int64_t(llvm::divideCeil(shape.n.most, kFractalSide));
+  auto loop =
+      tile::ForOp::create(builder, make.constant(0), make.constant(groups), make.constant(1));
   const OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBodyBlock());
   const OpFoldResult first = make.mul(loop.getInductionVar(), kFractalSide);
-  OpFoldResult count = make.index(kFractalSide);
-  if (shape.n.most % kFractalSide != 0)
-    count = make.min(make.sub(shape.n.count, first), count);
-  body({first, {count, kFractalSide}});
+  const OpFoldResult left = make.notNegative(make.sub(shape.n.count, first));
+  body({first, {make.min(left, make.index(kFractalSide)), kFractalSide}});
 }
 
 /// Where an operand's part lies in L0.
@@ -149,11 +148,10 @@ void GemmPieces::multiply(int64_t step, int64_t turn, Value l0a, Value l0b, Valu
   forEachPart([&](const Stretch& part) {
     const int64_t rows = roundUp(shape.m.most, kFractalSide);
     const int64_t columns = roundUp(part.size.most, kFractalSide);
-    const bool isWhole = part.size.isKnown() || shape.isInColumns;
     SmallVector<Value> counts;
     if (!shape.isKnown())
       counts = {shape.m.isKnown() ? make.constant(rows) : make.value(shape.m.count),
-                isWhole ? make.constant(columns) : make.value(part.size.count),
+                part.size.isKnown() ? make.constant(columns) : make.value(part.size.count),
                 make.value(ofK.size.count)};
     auto product = npu::MmadOp::create(builder, l0a, make.constant(startInA(turn)), l0b,
                                        make.value(startInB(part, ofK, turn)), c.buffer,
