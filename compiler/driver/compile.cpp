@@ -8,6 +8,7 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/place_of.h"
+#include "compiler/passes/analysis/early_use.h"
 #include "compiler/passes/analysis/iteration_overlap.h"
 #include "compiler/passes/analysis/one_array.h"
 
@@ -24,16 +25,18 @@ void addPlaces(const BuiltKernel& kernel, std::vector<Diagnostic>& diagnostics) 
 }
 
 /// Warns of a tile that is read although no statement writes it, at the first that reads, or of which all that
-/// write it read it, at the first of them.
+/// write it read it, at the first of them; and of one that is set later only.
 void warnIfNotSet(tile::AllocOp tile, const tile::BufferTraffic& traffic) {
   const std::string name = tile.getSymName().value_or("tile").str();
-  const bool isRead = traffic.reader && !traffic.isWritten;
-  if (!isRead && (!traffic.updater || traffic.isSet))
+  mlir::Operation* early = earlyUse(tile, traffic);
+  const bool isNeverWritten = traffic.reader && !traffic.isWritten;
+  if (!isNeverWritten && !early && (!traffic.updater || traffic.setter))
     return;
-  mlir::Operation* at = isRead ? traffic.reader : traffic.updater;
+  const bool isRead = isNeverWritten || (early && early != traffic.updater);
+  mlir::Operation* at = early ? early : isRead ? traffic.reader : traffic.updater;
   mlir::InFlightDiagnostic warning = mlir::emitWarning(at->getLoc());
   warning << "'" << name << "' is " << (isRead ? "read" : "updated") << " here, but no statement "
-          << (isRead ? "writes it" : "sets it before") << ": its "
+          << (isNeverWritten ? "writes it" : "sets it before") << ": its "
           << (tile.getType().getNumElements() == 1 ? "element holds" : "elements hold")
           << " what was in memory before";
   const tile::MemorySpace space = tile.getType().getSpace();
@@ -44,6 +47,8 @@ void warnIfNotSet(tile::AllocOp tile, const tile::BufferTraffic& traffic) {
   else if (!isRead)
     warning << "; call T.clear(" << name << ") first";
   warning.attachNote(tile.getLoc()) << "'" << name << "' was allocated here";
+  if (early)
+    warning.attachNote(traffic.setter->getLoc()) << "it is set here, later";
 }
 
 /// Warns of a loop whose iterations surely depend on each other.

@@ -118,9 +118,12 @@ llvm::MapVector<Value, BufferTraffic> bufferTraffic(func::FuncOp kernel) {
         buffer.reader = op;
       buffer.isWritten |= effect.writes;
       const bool updates = effect.writes && isUpdate(op, operand);
-      buffer.isSet |= effect.writes && !updates;
       if (updates && !buffer.updater)
         buffer.updater = op;
+      if (effect.writes && !updates && !buffer.setter)
+        buffer.setter = op;
+      if (effect.reads && !buffer.setter && !buffer.earlyUse)
+        buffer.earlyUse = op;
     }
   });
   return traffic;

@@ -42,8 +42,9 @@ struct BufferTraffic {
   mlir::Operation* reader = nullptr; ///< the first op that reads them
   /// The first op that writes what it makes of the very elements, such as a gemm that adds to them.
   mlir::Operation* updater = nullptr;
+  mlir::Operation* setter = nullptr;   ///< the first that writes them and is no update
+  mlir::Operation* earlyUse = nullptr; ///< the first that reads or updates them before `setter`
   bool isWritten = false;
-  bool isSet = false; ///< by an op that is no update, or may be none
 };
 /// By what is behind views: the kernel's arguments and allocations, in the order of their first use.
 llvm::MapVector<mlir::Value, BufferTraffic> bufferTraffic(mlir::func::FuncOp kernel);
