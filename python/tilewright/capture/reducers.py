@@ -94,6 +94,7 @@ class Reducer:
         """An operand of an operation on tiles; `role` says which."""
         if role.startswith(("the target", "the destination", "operand C")):
             self.is_set = True
+            self._finalized_at = None  # what comes now is of the next epoch
         elif not self.is_finalized and role != "a reducer":
             self._reads.append(tracer.place)
             self.report_reads(tracer)

@@ -36,6 +36,22 @@ WRONG = {
         "T.alloc_var has no scope 'locals'; did you mean 'local'?"
     ),
     **{
+        f"x = T.alloc_var(T.int32, 0, scope={scope!r})  #!\nif n > 0:\n    x = 5\nA[x] = 1": (
+            "a variable has the scope local.var only, one of each thread; use "
+            f"T.alloc_{kind}((1,), 'int32') for one element of {scope!r}"
+        )
+        for scope, kind in (
+            ("shared", "shared"),
+            ("shared.dyn", "shared"),
+            ("global", "global"),
+            ("local.fragment", "fragment"),
+        )
+    },
+    "x = T.alloc_var('int32', 'shared')  #!": (
+        "a variable has the scope local.var only, one of each thread; use "
+        "T.alloc_shared((1,), 'int32') for one element of 'shared'"
+    ),
+    **{
         f"S = T.alloc_shared((2, 4), 'float32')\nT.annotate_layout({{{pair}}})  #!": text
         for pair, text in {
             "S: 'zN'": "the layout of 'S' must be a T.Layout, a T.Fragment or a function of the "

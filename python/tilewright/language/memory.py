@@ -134,8 +134,12 @@ def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var"
             init = argument
         else:
             raise LanguageError("T.alloc_var takes a dtype, an initial value and a scope")
-    _scope("T.alloc_var", scope, "local.var")  # variables have only one
     tracer = current()
+    if _scope("T.alloc_var", scope, "local.var") not in ("local", "local.var"):
+        tracer.report(  # and is made, so that assignments to it aren't wrong, too
+            "a variable has the scope local.var only, one of each thread; use "
+            f"T.alloc_{_SCOPES[scope]}((1,), {str(dtype)!r}) for one element of {scope!r}"
+        )
     if to_dtype(dtype).lanes > 1:
         made = allocate((), dtype, "local", is_variable=True)
         if init is not None and isinstance(made, BufferRef):
