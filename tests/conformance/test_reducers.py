@@ -297,6 +297,31 @@ def test_initialised_in_each_branch_and_again_after_the_end(agree):
     agree(kernel, [a, np.zeros((2, 1), np.float32)], {1: np.array([[33], [56]], np.float32)})
 
 
+def test_cleared_and_updated_again_behind_the_end(agree):
+    """T.clear and T.fill start the next epoch as T.reducer_init does, in a loop or not."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((3,), "float32")):
+        with T.Kernel(1, threads=8):
+            q = T.alloc_reducer((1,), "float32", replication="all")
+            T.clear(q)
+            for i in T.Parallel(8):
+                T.reducer_update(q[0], A[i])
+            T.finalize_reducer(q)
+            B[0] = q[0]
+            T.clear(q)
+            for i in T.Parallel(8):
+                T.reducer_update(q[0], 2 * A[i])
+            T.finalize_reducer(q)
+            B[1] = q[0]
+            T.fill(q, 0)
+            T.finalize_reducer(q)
+            B[2] = q[0]
+
+    a = np.arange(8, dtype=np.float32)
+    agree(kernel, [a, np.ones(3, np.float32)], {1: np.array([28, 56, 0], np.float32)})
+
+
 @pytest.mark.parametrize(("op", "wanted"), [("max", [True, True]), ("min", [False, True])])
 def test_the_largest_and_smallest_of_bools(agree, op, wanted):
     """True is above False, also where bools are updated atomically."""
