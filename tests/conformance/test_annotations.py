@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import TilewrightWarning
 
 
 @pytest.mark.parametrize(("dtype", "safe"), [("float32", -3), ("int8", -3), ("float32", 0)])
@@ -61,6 +65,73 @@ def test_layouts_of_loops_and_schedules_change_nothing(agree):
 
     a = np.arange(256, dtype=np.float32).reshape(32, 8)
     agree(kernel, [a, np.zeros_like(a)], {1: a * 2})
+
+
+def pipelined(schedule, *, turns=8):
+    """A loop of three statements that sums the products of rows."""
+
+    @T.macro
+    def add(c, a, b):
+        for i in T.Parallel(32):
+            c[i] += a[i] * b[i]
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((turns, 32), "float32"),
+        B: T.Tensor((turns, 32), "float32"),
+        C: T.Tensor((2, 32), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((32,), "float32")
+            b = T.alloc_shared((32,), "float32")
+            c = T.alloc_fragment((32,), "float32")
+            T.clear(c)
+            for k in T.Pipelined(turns, **schedule):  # the schedule
+                T.copy(A[k, 0], a)
+                T.copy(B[k, 0], b)
+                for i in T.Parallel(32):
+                    c[i] += a[i] * b[i]
+            T.copy(c, C[0, 0])
+            T.clear(c)
+            for k in T.Pipelined(turns, **schedule):  # whose number of statements isn't plain
+                T.copy(A[k, 0], a)
+                T.copy(B[k, 0], b)
+                add(c, a, b)
+            T.copy(c, C[1, 0])
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        {"order": [1, 2, 0], "stage": [0, 0, 1]},
+        {"order": [-1, -1, 0], "stage": [-1, -1, 0]},
+        {"order": [0, 1], "stage": [0, 1], "group": [[0, 1], [2]]},
+    ],
+)
+def test_a_schedule_of_all_statements(agree, random, schedule):
+    a, b = random.standard_normal((2, 8, 32)).astype(np.float32)
+    sums = (a.astype(np.float64) * b).sum(0).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agree(pipelined(schedule), [a, b, np.zeros((2, 32), np.float32)], {2: np.stack([sums] * 2)})
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_schedule_of_fewer_or_more_statements_is_warned_of(count):
+    kernel = pipelined({"order": list(range(count)), "stage": [0] * count})
+    with pytest.warns(TilewrightWarning) as told:
+        compiled = tilewright.compile(kernel)
+    assert [str(warning.message) for warning in told] == [
+        f"the schedule of this T.Pipelined is of {count}, but its body has 3 statements; the "
+        "results are those of the loop as it stands"
+    ]
+    line = Path(__file__).read_text().splitlines()[told[0].lineno - 1]
+    assert line.endswith("# the schedule")
+    a, c = np.arange(256, dtype=np.float32).reshape(8, 32), np.zeros((2, 32), np.float32)
+    compiled(a, a, c)
+    np.testing.assert_array_equal(c, [(a * a).sum(0)] * 2)
 
 
 @pytest.mark.parametrize("blocks", [T.sblock, T.block])

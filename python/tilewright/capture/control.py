@@ -282,6 +282,8 @@ class ControlFlow(ExpressionEvaluator):
 
     def _run_time_loop(self, node: ast.For, loop: Loop) -> None:
         names = _target_names(node.target)
+        if loop.scheduled is not None:
+            self._check_schedule(node, loop.scheduled)
         is_bound = not isinstance(node, OpenFor) or node.has_names
         variables = loop.enter(self.tracer, names)
         launch = self.tracer.launch
@@ -300,6 +302,20 @@ class ControlFlow(ExpressionEvaluator):
             loop.leave(self.tracer)
             self.leave_frame(frame, hidden=hidden)
         self._leave_outer_loop(returns)
+
+    def _check_schedule(self, node: ast.For, scheduled: int) -> None:
+        """Warns where a schedule by hand is of more or fewer statements than the body has."""
+        from .pipelined_bodies import count_of_statements
+
+        count = count_of_statements(node.body, self.evaluate)
+        self.mark(node.iter)
+        if count is not None and count != scheduled:
+            has = f"{count} statement{'s' * (count != 1)}"
+            self.tracer.report(
+                f"the schedule of this T.Pipelined is of {scheduled}, but its body has {has}; the "
+                "results are those of the loop as it stands",
+                kind="warning",
+            )
 
     def _loop_body(self, node: ast.For | ast.While, kind: str = "") -> Signal | None:
         self._loops.append(OpenLoop(node, kind, len(self.tracer.frames)))

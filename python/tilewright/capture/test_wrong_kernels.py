@@ -74,6 +74,31 @@ WRONG = {
     "S = T.alloc_reducer((4, -4), 'float32')  #!\nT.reducer_init(S)\nT.finalize_reducer(S)": (
         "dim 1 of 'S' is -4, but it cannot be negative"
     ),
+    **{
+        f"for i in T.Pipelined(4, {given}):  #!\n    A[i] = 1": text
+        for given, text in {
+            "order='abc', stage=[0]": "order of T.Pipelined must be a list, not 'abc'",
+            "order=[0], stage=1": "stage of T.Pipelined must be a list, not 1",
+            "order=[0.5], stage=[0]": "expected an integer but got 0.5 of type float",
+            "order=[0]": "T.Pipelined has order without stage; a schedule by hand is of both",
+            "stage=[0]": "T.Pipelined has stage without order; a schedule by hand is of both",
+            "order=[0, 1], stage=[0]": "order of T.Pipelined is of length 2, but stage of length "
+            "1; each has one number for each statement",
+            "order=[0, 1, 1], stage=[0, 0, 1]": "order of T.Pipelined is [0, 1, 1], but it must "
+            "hold each of 0 to 2 once",
+            "order=[0, -1, 5], stage=[0, -1, 1]": "order of T.Pipelined is [0, -1, 5], but it must "
+            "hold each of 0 to 1 once",
+            "order=[0, 1], stage=[0, -1]": "statement 1 of T.Pipelined has order 1 and stage -1; "
+            "both are from 0 on, or both -1 for what a producer of its own does",
+            "order=[-2], stage=[-1]": "statement 0 of T.Pipelined has order -2 and stage -1; "
+            "both are from 0 on, or both -1 for what a producer of its own does",
+            "group=[[0], [9]]": "group of T.Pipelined is [[0], [9]], but it must hold each of the "
+            "statements 0 to 1 once",
+            "group=[[0], [1]], order=[0], stage=[0]": "order of T.Pipelined is of length 1, but "
+            "group of length 2; order has one number for each group",
+            "group=[0]": "a group of T.Pipelined must be a list, not 0",
+        }.items()
+    },
     "T.sync_threads('a')  #!": "expected an integer but got 'a' of type str",
     "T.sync_threads(1, n)  #!": (
         "the number of threads that wait at a barrier must be known while compiling, not a value "

@@ -167,6 +167,8 @@ class Loop:
         #: start, stop and step of each variable
         self.ranges = ranges
         self.attributes = attributes or {}
+        #: The number of statements that a schedule of T.Pipelined by hand is of.
+        self.scheduled: int | None = None
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from .annotate import as_annotations
 from .frames import Loop, ThreadLoop, TileLoop
+from .pipeline_orders import scheduled_statements
 from .values import LanguageError, check_loop_layout
 
 TYPE_CHECKING = False
@@ -133,18 +134,19 @@ def Pipelined(
 ) -> Loop:
     """A serial loop whose copies run ahead of its computation by up to `num_stages` iterations.
 
-    `order`, `stage`, `sync` and `group` are the schedule of a GPU's compiler, a list each; the
-    results are those of the loop as it stands.
+    `order`, `stage`, `sync` and `group` are the schedule of a GPU's compiler, a list each,
+    which must be one; the results are those of the loop as it stands.
     """
-    for name, given in {"sync": sync, "group": group}.items():
-        if given is not None and not isinstance(given, (list, tuple)):
-            raise LanguageError(
-                f"{name} of T.Pipelined must be a list, not {given!r}", python=TypeError
-            )
+    if sync is not None and not isinstance(sync, (list, tuple)):
+        raise LanguageError(f"sync of T.Pipelined must be a list, not {sync!r}", python=TypeError)
+    scheduled = scheduled_statements(order, stage, group)
     loop = serial(start, stop)
     interval = None if cross_interval == 1 else cross_interval
     extra = _attributes(num_stages=num_stages, order=order, stage=stage, cross_interval=interval)
-    return Loop("pipelined", loop.ranges, {**extra, **as_annotations("T.Pipelined", annotations)})
+    given = {**extra, **as_annotations("T.Pipelined", annotations)}
+    made = Loop("pipelined", loop.ranges, given)
+    made.scheduled = scheduled
+    return made
 
 
 def Persistent(domain: Any, wave_size: Any, index: Any, group_size: int = 8) -> Loop:
