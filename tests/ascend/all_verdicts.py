@@ -23,10 +23,17 @@ from typing import Any
 FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "fuzz")]
 from ascend_cases import CONFIGS, kernel_of, load_kernel, many_runs  # noqa: E402
+from called_kernels import of_called_kernels  # noqa: E402
 from verdicts import Removals, Subject, insertion_of  # noqa: E402
 
 #: Those that have groups of kernels.
 MODULES = [path.stem for path in sorted(FOLDER.glob("test_*.py")) if "GROUP" in path.read_text()]
+#: All others, whose tests compile kernels themselves; not those that ask for verdicts, too.
+OTHERS = [
+    path
+    for path in sorted(FOLDER.glob("test_*.py"))
+    if path.stem not in MODULES and "verdicts" not in path.read_text()
+]
 Counts = dict[str, Any]
 
 
@@ -87,7 +94,8 @@ def counts_of(name: str, result: Removals) -> Counts:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--of", action="append", choices=[*MODULES, "random"], help="only these")
+    names = [*MODULES, *(path.stem for path in OTHERS), "random"]
+    parser.add_argument("--of", action="append", choices=names, help="only these")
     parser.add_argument(
         "--random", type=int, default=0, help="random kernels besides, and as many with loops"
     )
@@ -95,7 +103,8 @@ def main() -> int:
     parser.add_argument("--done", type=Path, help="a file that keeps what is done, to go on there")
     options = parser.parse_args()
     numbers = range(options.first, options.first + options.random)
-    modules = [each for each in options.of or MODULES if each != "random"]
+    wanted = options.of or names
+    modules = [each for each in wanted if each in MODULES]
     known: dict[str, Counts] = {}
     if options.done is not None and options.done.exists():
         kept = [json.loads(line) for line in options.done.read_text().splitlines()]
@@ -104,6 +113,7 @@ def main() -> int:
     failed = 0
     for found in (
         of_groups(modules),
+        of_called_kernels([path for path in OTHERS if path.stem in wanted]),
         of_random_kernels(numbers, has_loops=False),
         of_random_kernels(numbers, has_loops=True),
     ):

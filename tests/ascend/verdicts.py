@@ -359,11 +359,18 @@ class Subject:
         mute = ",".join(f"mute={text}" for text in texts)
         return any(self.findings(arguments, f"{mute},seed={order}") for order in orders)
 
-    def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
-        """All of them, or `most` by chance. What these arguments don't need, others may."""
+    def removals(
+        self,
+        arguments: list[Any],
+        most: int | None = None,
+        seed: int = 0,
+        also: Sequence[list[Any]] = (),
+    ) -> Removals:
+        """All of them, or `most` by chance. What these arguments don't need, others may, those in
+        `also` first."""
         refused: list[str] = []
         lengths = lengths_asked_for("\n".join(self.launches))
-        runs = chain(other_runs(arguments, lengths=lengths), more_runs(arguments))
+        runs = chain(also, other_runs(arguments, lengths=lengths), more_runs(arguments))
         others = self.possible_runs(runs, refused)
         removals = self.removals_of_runs(chain([arguments], others), most, seed)
         removals.refused = refused
