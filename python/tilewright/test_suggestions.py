@@ -90,7 +90,7 @@ LAUNCHES = [
         "T.Kernel(4, is_np=True)",
         "is_np=True",
         "T.Kernel has no argument 'is_np'; did you mean 'is_npu'? (it has: threads, prelude, "
-        "is_npu, is_cpu, pipeline)",
+        "is_npu, is_cpu, pipeline, cpu_num_threads)",
     ),
     ("T.Kernl(4)", "T.Kernl", "T has no 'Kernl'; did you mean 'Kernel'?"),
 ]
