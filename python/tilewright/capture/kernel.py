@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import builtins
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import compile_error, raise_at_kernel, warn
@@ -107,7 +106,7 @@ class Signature:
     def output(self, shape: list[Any], dtype: Dtype) -> Value:
         tracer = self.tracer
         name = tracer.take_name(f"output{len(self.outputs)}")
-        made = tracer.made(partial(tracer.builder.tensor, name), shape, dtype)
+        made = tracer.tensor(name, shape, dtype)
         if isinstance(made, BufferRef):
             self.outputs.append(made)
             self.numbers.append(len(tracer.made_parameters))
@@ -318,8 +317,7 @@ def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
         if annotation.scope != "global":
             raise LanguageError(f"parameter {name!r} must be in global memory")
         dtype = _tensor_dtype(annotation)
-        make, strides = partial(tracer.builder.tensor, name), annotation.strides or ()
-        return tracer.made(make, annotation.shape, dtype, strides)
+        return tracer.tensor(name, annotation.shape, dtype, annotation.strides or ())
     if is_dtype(annotation):
         return tracer.wrap(tracer.builder.scalar(name, str(to_dtype(annotation))))
     if isinstance(annotation, PointerAnnotation):

@@ -186,6 +186,24 @@ WRONG = {
     "if n > 0:\n    S = T.alloc_shared((8,), 'float32')\nT.clear(S)  #!": (
         "'S' is used outside the if at line 5 where it was made"
     ),
+    **{
+        f"{statement}  #!{body}": f"the number {2**63} does not fit int64"
+        for statement, body in (
+            ("S = T.alloc_shared((2**63,), 'float32')", ""),
+            ("for i in T.serial(2**63):", "\n    A[0] = 1"),
+            ("for i in T.serial(0, 10, 2**63):", "\n    A[0] = 1"),
+            ("for i in T.Parallel(2**63):", "\n    A[0] = 1"),
+            ("A[2**63] = 1", ""),
+            ("A[0] = A[2**63]", ""),
+            ("T.copy(B[2**63, 0], A)", ""),
+            ("x = T.view(A, (2**63,))", ""),
+            ("T.reduce_sum(B, A, dim=2**63)", ""),
+            ("T.cumsum(B, dim=2**63)", ""),
+            ("with T.Kernel(2**63):", "\n    A[0] = 1"),
+        )
+    },
+    "A[0] = T.shift_left(1, 2**40)  #!": "the number 1 << 1099511627776 does not fit in 64 bits",
+    "A[0] = T.pow(3, 2**40)  #!": "the number 3 ** 1099511627776 does not fit in 64 bits",
     "if 8 < 4:\n    x = A[0]\nA[1] = x  #!": "name 'x' is used before it is bound",
     "while A[0] > 1:\n    x = A[1]\nA[1] = x  #!": (
         "'x' is used outside the while loop at line 5 where it was made"
@@ -197,6 +215,9 @@ WRONG_ARGUMENTS = {
         "expected an integer but got 4.0 of type float; write '//' or T.ceildiv for a quotient"
     ),
     "A: T.Tensor((8, -4), 'float32')": "dim 1 of 'A' is -4, but it cannot be negative",
+    "A: T.Tensor((2**63,), 'float32')": f"the number {2**63} does not fit int64",
+    "A: T.Tensor((1,) * 33, 'float32')": "'A' has 33 dims, but a tensor has 32 at most",
+    "A: T.Tensor((1,) * 32, 'float32x4')": "'A' has 33 dims, but a tensor has 32 at most",
     "A: T.Tensor((8,), 'float23')": "there is no dtype 'float23'; did you mean 'float32'?",
     "A: \"T.Tensor((8,), 'flot32')\"": "there is no dtype 'flot32'; did you mean 'float32'?",
 }

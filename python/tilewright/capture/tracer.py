@@ -9,6 +9,7 @@ work from the kernel, from macros and from plain Python functions alike.
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from ..errors import Diagnostic, JITNoBuilderError, Note, Place, load_compiler
 from ..language.values import (
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from .reducers import Reducer
     from .scopes import Frame
 
+#: Of tensors, as many as the runtime takes.
+MOST_DIMS = 32
 _local = threading.local()
 
 
@@ -278,7 +281,7 @@ class Tracer:
             return int(value)
         if isinstance(value, float):  # also 4.0, as everywhere in Python
             raise self.not_the("an integer", operand)
-        return value
+        return in_int64(value)
 
     def expression(self, operand: object) -> Any:
         """`operand` as a value of the kernel (loaded where it is an element) or a Python number."""
@@ -377,6 +380,15 @@ class Tracer:
         lane = str(dtype).rpartition("x")[0]
         lanes = self.buffer(make([*extents, dtype.lanes], lane, [*steps, 1] if steps else []))
         return VectorBuffer(lanes, dtype, is_variable) if isinstance(lanes, BufferRef) else lanes
+
+    def tensor(
+        self, name: str, shape: Sequence[Any], dtype: Dtype, strides: Sequence[Any] = ()
+    ) -> BufferRef | Poison:
+        """A parameter that is a tensor."""
+        count = len(shape) + (dtype.lanes > 1)
+        if count > MOST_DIMS:
+            raise LanguageError(f"{name!r} has {count} dims, but a tensor has {MOST_DIMS} at most")
+        return self.made(partial(self.builder.tensor, name), shape, dtype, strides)
 
     def buffer_handle(self, buffer: BufferRef) -> Any:
         """The builder's handle of a buffer of this kernel."""
@@ -491,7 +503,7 @@ class Tracer:
                 value = self.integers(value, f"{key!r}")
             if not isinstance(value, (bool, int, float, str, list)):
                 raise LanguageError(f"{key!r} can't be {describe(given[key])}", python=TypeError)
-            result[str(key)] = in_64_bits(value)
+            result[str(key)] = in_int64(value)
         return result
 
     def integers_if_known(self, values: Sequence[object]) -> list[int] | None:
@@ -516,7 +528,7 @@ class Tracer:
                     f"{what} must be known while compiling, not {describe(value)}",
                     python=TypeError,
                 )
-            result.append(int(in_64_bits(known)))
+            result.append(int(in_int64(known)))
         return result
 
 
@@ -526,6 +538,13 @@ def in_64_bits(number: Any) -> Any:
         digits = str(number) if abs(number) < 10**40 else f"of {number.bit_length()} bits"
         raise LanguageError(f"the number {digits} does not fit in 64 bits", python=OverflowError)
     return number
+
+
+def in_int64(number: Any) -> Any:
+    """The same of an index, an extent or a choice, which have a sign."""
+    if isinstance(number, int) and 1 << 63 <= number < 1 << 64:
+        raise LanguageError(f"the number {number} does not fit int64", python=OverflowError)
+    return in_64_bits(number)
 
 
 def plain_text(text: object) -> str:

@@ -143,14 +143,32 @@ def _truncated(a: Any, b: Any) -> Any:
     return a // b if (a < 0) == (b < 0) else -(-a // b)
 
 
+def _refuse_huge(bits: int, written: str) -> None:
+    """Python would work on a number as long as all memory, which no dtype holds in the end."""
+    if bits > 1 << 16:
+        raise LanguageError(f"the number {written} does not fit in 64 bits", python=OverflowError)
+
+
+def _shifted(a: Any, b: Any) -> Any:
+    if isinstance(b, int) and a:
+        _refuse_huge(b, f"{a} << {b}")
+    return a << b
+
+
+def _raised(a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int) and abs(a) > 1:
+        _refuse_huge(a.bit_length() * b, f"{a} ** {b}")
+    return builtins.pow(a, b)
+
+
 max = _binary("max", builtins.max)
 min = _binary("min", builtins.min)
-pow = _binary("pow", builtins.pow)
+pow = _binary("pow", _raised)
 floordiv = _binary("floordiv", lambda a, b: a // b)
 floormod = _binary("floormod", lambda a, b: a % b)
 truncdiv = _binary("truncdiv", _truncated)
 truncmod = _binary("truncmod", lambda a, b: a - b * _truncated(a, b))
-shift_left = _binary("shl", lambda a, b: a << b)
+shift_left = _binary("shl", _shifted)
 shift_right = _binary("shr", lambda a, b: a >> b)
 bitwise_and = _binary("and", lambda a, b: a & b)
 bitwise_or = _binary("or", lambda a, b: a | b)

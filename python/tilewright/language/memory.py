@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ..capture.tracer import current, guarded_by_poison
 from ..suggestions import did_you_mean
 from .dtypes import is_dtype, to_dtype
@@ -111,7 +109,7 @@ def _workspace(extents: list[Any], dtype: Any) -> Any:
     tracer = current()
     name = f"{WORKSPACE}{len(tracer.made_parameters)}_{tracer.take_name('global')}"
     tracer.made_parameters.append(name)
-    return tracer.made(partial(tracer.builder.tensor, name), extents, to_dtype(dtype))
+    return tracer.tensor(name, extents, to_dtype(dtype))
 
 
 @guarded_by_poison

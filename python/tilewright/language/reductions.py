@@ -132,7 +132,8 @@ def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
     tracer = current()
     source = tracer.operand(src, f"the source of T.cum{kind}")
     target = source if dst is None else tracer.operand(dst, f"the target of T.cum{kind}")
-    tracer.builder.scan(kind, source, target, int(dim), bool(reverse))
+    (number,) = tracer.integers([dim], f"the dim of T.cum{kind}")
+    tracer.builder.scan(kind, source, target, number, bool(reverse))
 
 
 @guarded_by_poison
