@@ -19,6 +19,7 @@ from .options import (
     check_pass_configs,
     check_target,
     remark,
+    remark_debug_path,
     remark_flags,
 )
 from .simplify import apply_simplify
@@ -487,6 +488,7 @@ def jit(
     check_backend(execution_backend)
     check_pass_configs(pass_configs)
     remark_flags(compile_flags)
+    remark_debug_path(debug_root_path)
     choices: dict[str, Any] = {
         "out_idx": out_idx,
         "target": target,

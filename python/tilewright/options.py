@@ -183,9 +183,12 @@ _WITHOUT_EFFECT = {
         [
             "tl.device_compile_flags",
             "tl.enable_dump_ir",
+            "tl.dump_ir_path",
             "tl.ast_print_enable",
             "tl.layout_visualization_enable",
+            "tl.layout_visualization_formats",
             "tl.pass_profile",
+            "tl.pass_profile_threshold_ms",
             "cuda.kernels_output_dir",
         ],
         "whatever the target",
@@ -205,10 +208,9 @@ _OF_COMPILERS = frozenset(
         *("tl.enable_ptxas_verbose_output", "tl.enable_aggressive_shared_memory_merge"),
         *("tl.disable_shared_memory_reuse", "tl.disable_thread_storage_sync"),
         *("tl.force_let_inline", "tl.enable_lower_ldgstg", "tl.enable_lower_ldgstg_predicated"),
-        *("tl.layout_cost_model", "tl.layout_visualization_formats", "tl.dump_ir_path"),
+        *("tl.layout_cost_model", "tl.loop_unswitching_allow_non_trivial_else"),
         *("tl.enable_reducer_plan_verbose", "tl.reducer_force_baseline"),
         *("tl.enable_vectorize_planner_verbose", "tl.disable_prelower_semantic_check"),
-        *("tl.loop_unswitching_allow_non_trivial_else", "tl.pass_profile_threshold_ms"),
         *("tl.if_stmt_binding_inline_replayable_binds", "tl.storage_rewrite_detect_inplace"),
         *("tl.debug_merge_shared_memory_allocations", "tirx.disable_vectorize"),
         *("tirx.disable_storage_rewrite", "tirx.use_async_copy", "tirx.merge_static_smem"),
@@ -343,6 +345,15 @@ def remark_flags(compile_flags: object) -> None:
     """Says once that flags for a compiler have no effect."""
     if compile_flags:
         remark("compile_flags have no effect here, whatever the target")
+
+
+def remark_debug_path(debug_root_path: object) -> None:
+    """Says once that nothing is written there."""
+    if debug_root_path:
+        remark(
+            "debug_root_path has no effect here, whatever the target; get_kernel_source() gives a "
+            "kernel's text"
+        )
 
 
 _remarks: set[str] = set()

@@ -76,6 +76,22 @@ def factory(n):
             {"pass_configs": {tilewright.PassConfigKey.TL_PASS_PROFILE: True}},
             "pass config 'tl.pass_profile' has no effect here, whatever the target",
         ),
+        *(
+            (
+                {"pass_configs": {key: value}},
+                f"pass config '{key}' has no effect here, whatever the target",
+            )
+            for key, value in {
+                "tl.dump_ir_path": "ir",
+                "tl.layout_visualization_formats": "svg",
+                "tl.pass_profile_threshold_ms": 5,
+            }.items()
+        ),
+        (
+            {"debug_root_path": "debug"},
+            "debug_root_path has no effect here, whatever the target; get_kernel_source() gives a "
+            "kernel's text",
+        ),
         (
             {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_TAIL_MASK: True}},
             "pass config 'tl.ascend_tail_mask' has no effect here, because what a load leaves of a "
