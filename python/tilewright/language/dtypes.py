@@ -191,7 +191,10 @@ def _all_dtypes() -> dict[str, Dtype]:
     for name in _SCALARS:
         if name != "bool":
             table.update({f"{name}x{n}": Dtype(f"{name}x{n}") for n in _LANES})
-    table.update({alias: table[name] for alias, name in ALIASES.items()})
+    for alias, name in ALIASES.items():
+        table[alias] = table[name]
+        if alias == "float8_e4m3":
+            table.update({f"{alias}x{n}": table[f"{name}x{n}"] for n in _LANES})
     return table
 
 

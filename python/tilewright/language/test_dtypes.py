@@ -38,6 +38,10 @@ def test_forms():
     ]  # fmt: skip
     assert to_dtype(numpy.float16) == to_dtype(numpy.dtype("float16")) == "float16"
     assert to_dtype(T.float) is T.float32
+    of_lanes = [getattr(T, f"float8_e4m3x{n}") for n in (2, 4, 8, 16, 32, 64)]
+    assert of_lanes == [f"float8_e4m3fnx{n}" for n in (2, 4, 8, 16, 32, 64)]
+    assert T.float8_e4m3x8 is T.float8_e4m3fnx8
+    assert to_dtype("float8_e4m3x8") is T.float8_e4m3fnx8
     assert not is_dtype("nothing") and not is_dtype(3)
     assert repr(T.float16) == "T.float16"
     assert T.float16.is_float and not T.int8.is_float
