@@ -255,6 +255,26 @@ def test_a_wrong_argument(arguments, tmp_path):
     assert (error.message, error.place.line) == (WRONG_ARGUMENTS[arguments], 3)
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    {
+        "B[0, 100] = 1": "index 1 of 'B' is 100, but the dim has 8 elements: this store does "
+        "nothing",
+        "for i in T.serial(4):\n    B[8, i] += 1": "index 0 of 'B' is 8, but the dim has 8 "
+        "elements: this store does nothing",
+        "A[7] = B[7, 0]": None,
+        "if n > 8:\n    A[8] = 1": None,
+        "A[0] = T.if_then_else(n > 8, A[8], 0)": None,
+    }.items(),
+)
+def test_a_store_at_a_constant_index_beyond_a_tensor_is_warned_of(body, told, tmp_path, recwarn):
+    compile_text(tmp_path, body)
+    line = 5 + body.count("\n")
+    found = [(str(w.message), w.lineno) for w in recwarn if "but the dim" in str(w.message)]
+    assert found == ([(told, line)] if told else [])
+    assert all(w.filename == str(tmp_path / "kernel.py") for w in recwarn)
+
+
 @pytest.mark.parametrize("word", ["break", "continue"])
 def test_a_jump_outside_of_a_loop_is_of_no_python(word, tmp_path):
     with pytest.raises(SyntaxError, match=f"'{word}' .*loop") as caught:

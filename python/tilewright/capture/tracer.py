@@ -402,6 +402,23 @@ class Tracer:
             reducer.read_by(self)
         return self.builder.load(self.buffer_handle(element.buffer), indices)
 
+    def _warn_outside(self, buffer: BufferRef, indices: list[Any]) -> None:
+        """Warns of a store beyond a tensor, which the targets drop, where its index is a constant
+        and no branch is in the way. The builder refuses it of other buffers, and a negative one."""
+        if any(frame.is_branch for frame in self.frames):
+            return
+        if not any(isinstance(index, int) and index > 0 for index in indices):
+            return
+        if buffer.scope() != "global":
+            return
+        for dim, (index, size) in enumerate(zip(indices, buffer.shape, strict=True)):
+            if isinstance(index, int) and isinstance(size, int) and index >= size > 0:
+                self.report(
+                    f"index {dim} of {buffer.name!r} is {index}, but the dim has {size} elements: "
+                    "this store does nothing",
+                    kind="warning",
+                )
+
     def is_negative(self, index: object) -> bool:
         """Whether an index is a value of the kernel that is always negative."""
         return isinstance(index, Traced) and self.builder.is_negative(self.index(index))
@@ -462,6 +479,7 @@ class Tracer:
             return
         stored = self.value(value)
         indices = [self.index(i) for i in target.indices]
+        self._warn_outside(target.buffer, indices)
         self.builder.store(self.buffer_handle(target.buffer), indices, stored)
         if reducer := self.reducers.get(target.buffer.handle):
             reducer.written_by(self)
