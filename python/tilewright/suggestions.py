@@ -17,6 +17,7 @@ _ELSEWHERE = {
     "mm": "T.gemm(A, B, C), which adds to C",
     "load": "T.copy(A[i, j], tile), or A[i, j] for one element",
     "store": "T.copy(tile, A[i, j]), or A[i, j] = x for one element",
+    "inf": "T.infinity(dtype)",
     "zeros": "T.alloc_fragment(shape, dtype), and T.clear",
     "full": "T.alloc_fragment(shape, dtype), and T.fill",
     "zero": "T.clear",

@@ -8,10 +8,12 @@ import builtins
 import copy
 import functools
 import operator
+import sys
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError
+from ..language.frames import Loop
 from ..language.meta import is_meta_object
 from ..language.values import (
     POISON,
@@ -36,6 +38,7 @@ from .hints import (
     check_operands,
     check_sides,
     for_buffer,
+    formatted_at_once,
     function_for,
     printed_at_once,
 )
@@ -501,6 +504,10 @@ class ExpressionEvaluator(ABC):
     def eval_FormattedValue(self, node: ast.FormattedValue) -> Value:
         value = self.value(node.value)
         spec = self.value(node.format_spec) if node.format_spec else ""
+        if told := formatted_at_once(value, ast.unparse(node.value)):
+            if spec:  # of a number, which it isn't
+                raise LanguageError(told, python=TypeError)
+            self.tracer.report(told, "warning", self.place(node))
         if node.conversion != -1:
             value = _CONVERSIONS[chr(node.conversion)](value)
         return format(value, spec)
@@ -530,7 +537,15 @@ class ExpressionEvaluator(ABC):
             yield
             return
         generator = generators[at]
-        for item in self.value(generator.iter):
+        items = self.value(generator.iter)
+        if isinstance(items, Loop):
+            self.mark(generator.iter)
+            raise LanguageError(
+                f"a comprehension runs while tracing, so it can't go over a {items.kind} loop; use "
+                "range() with numbers that are known then, or write a for loop",
+                python=TypeError,
+            )
+        for item in items:
             self.unpack(generator.target, item)
             if all(self._known_truth(test) for test in generator.ifs):
                 yield from self._comprehend(generators, at + 1)
@@ -698,11 +713,19 @@ def _meant(owner: object, attribute: str) -> str:
     return did_you_mean(attribute, dir(owner))
 
 
+def _is_of_torch(function: Value) -> bool:
+    """Whether it is a function of torch, as torch.exp; never imports it."""
+    name = getattr(function, "__name__", None)
+    torch = sys.modules.get("torch")
+    return isinstance(name, str) and torch is not None and getattr(torch, name, None) is function
+
+
 def _hint_for_numbers_only(function: Value, name: str, args: list[Value]) -> str:
-    """What to write in the place of a function of Python's or NumPy's numbers that was given a
-    value of the kernel; empty for all others."""
+    """What to write in the place of a function of Python's or NumPy's numbers, or of torch's
+    tensors, that was given a value of the kernel; empty for all others."""
     is_of_numbers = (
         function is builtins.round
+        or _is_of_torch(function)
         or type(function).__name__ == "ufunc"
         or getattr(function, "__module__", None) == "math"
     )
@@ -712,7 +735,8 @@ def _hint_for_numbers_only(function: Value, name: str, args: list[Value]) -> str
 
     twin = function.__name__
     instead = f"T.{twin}" if hasattr(language, twin) else "functions of the language"
-    return f"{name}() takes numbers, not values of the kernel; use {instead}"
+    taken = "tensors" if _is_of_torch(function) else "numbers"
+    return f"{name}() takes {taken}, not values of the kernel; use {instead}"
 
 
 class CallFailed(Exception):

@@ -8,15 +8,21 @@ import builtins
 import math
 from typing import Any
 
-from ..language.values import BufferRef, Element, Expr, LanguageError, RegionRef
+from ..language.values import BufferRef, Element, Expr, LanguageError, RegionRef, Traced
 from .tracer import describe
 
 Value = Any
 
 
 def check_numbers(node: ast.BinOp, left: Value, right: Value) -> None:
-    """Several block numbers or loop variables that have one name are no number; LanguageError."""
+    """Several block numbers or loop variables that have one name are no number, and a text is none,
+    which Python would repeat; LanguageError."""
     for value, other, written in ((left, right, node.left), (right, left, node.right)):
+        is_text = isinstance(value, str) and isinstance(node.op, ast.Mult)
+        if is_text and isinstance(other, Expr) and not _is_known(other):
+            raise LanguageError(
+                f"'*' takes two numbers, but one of these is {describe(value)}", python=TypeError
+            )
         if isinstance(value, (list, tuple)) and isinstance(other, Expr) and not _is_known(other):
             while isinstance(written, ast.BinOp):  # a list times a number is a list
                 written = written.left
@@ -42,6 +48,16 @@ def check_operands(error: TypeError, left: Value, right: Value) -> None:
                 f"'{symbol}' takes two numbers, but one of these is {describe(value)}{nothing}",
                 python=TypeError,
             ) from None
+
+
+def refuse_nothing(node: ast.expr) -> None:
+    """An element of what gives nothing: an operation that writes a target is one, or a macro."""
+    if not isinstance(node, ast.Call):
+        return
+    called = ast.unparse(node.func)
+    writes = called.rpartition(".")[2].startswith(("copy", "reduce", "transpose"))
+    target = f": it writes {ast.unparse(node.args[1])!r}" if writes and len(node.args) > 1 else ""
+    raise LanguageError(f"{called}() gives no value{target}", python=TypeError)
 
 
 def check_item(owner: Value, index: Value) -> None:
@@ -92,6 +108,16 @@ def printed_at_once(function: Value, args: list[Value]) -> str:
     if not any(isinstance(each, (Expr, BufferRef, RegionRef)) for each in args):
         return ""
     return "print runs while the kernel is traced, where this has no value yet; use T.print"
+
+
+def formatted_at_once(value: Value, written: str) -> str:
+    """The warning about such a value in an f-string; empty for others."""
+    if not isinstance(value, (Traced, Element)) or _is_known(value):
+        return ""
+    return (
+        f"an f-string is made while the kernel is traced, where {written} has no value yet; "
+        f"T.print({written}, 'text') prints it"
+    )
 
 
 #: What a buffer's methods would be, of those that arrays of NumPy and PyTorch have.

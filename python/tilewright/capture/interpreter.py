@@ -32,6 +32,7 @@ from ..language.vectors import elements_at, load_at, store_at
 from .control import ControlFlow, OpenFor, Signal
 from .expressions import CallFailed, Reference
 from .guarded import value_is_dropped
+from .hints import refuse_nothing
 from .imports import imported
 from .prescan import is_unsupported_construct
 from .scopes import Binding, Frame, Scope
@@ -252,6 +253,9 @@ class Interpreter(ControlFlow):
             self.tracer.pending_name = first.attr
         value = self.value(node.value)
         self.tracer.pending_name = None
+        if value is None and isinstance(first, ast.Subscript):
+            self.mark(node.value)
+            refuse_nothing(node.value)
         if isinstance(value, RunTimeContext):
             return value.bound_to(first)
         if isinstance(value, ThreadLoop):
@@ -430,6 +434,9 @@ class Interpreter(ControlFlow):
         value = self.value(node.value) if node.value else None
         self.mark(node)
         if self._is_conditional():
+            if self.returned is POISON:  # one message is enough
+                raise PoisonUsed
+            self.returned = POISON
             raise unsupported("'return' inside a loop or branch of the running kernel")
         self.returned = value
         self.returned_at = self.source.place(node)

@@ -151,7 +151,7 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
             _declare(interpreter, name, annotations)
         _refuse_open_parameters(source, tracer)
         value = interpreter.run(source.node.body)
-        if value is not None:
+        if value is not None and value is not POISON:
             message = "a kernel can't return a value; name its outputs with out_idx"
             tracer.report(message, place=interpreter.returned_at)
         return finish(tracer, source, names, [])

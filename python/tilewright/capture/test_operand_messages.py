@@ -5,7 +5,7 @@ import pytest
 
 import tilewright.language as T
 from tilewright.capture import recording_compiler
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, TilewrightWarning
 
 
 @T.macro
@@ -34,4 +34,46 @@ def test_operands_that_are_no_numbers():
         ),
         (5, "'-' takes two numbers, but one of these is 'b' of type str"),
         (6, 'this raises TypeError: can only concatenate list (not "tuple") to list'),
+    ]
+
+
+def test_a_macro_that_returns_in_both_branches():
+    """One message, and none of the value that is missing then."""
+
+    @T.macro
+    def either(x):
+        if x > 3:
+            return x
+        else:
+            return x + 1
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4) as bx:
+            A[0] = either(bx)
+
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    (error,) = caught.value.errors
+    assert error.message == "'return' inside a loop or branch of the running kernel"
+    assert error.place.line == either.function.__code__.co_firstlineno + 3
+
+
+def test_values_of_the_kernel_in_texts():
+    """An f-string has none of them; what is known has its place in one."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4) as bx:
+            T.print(f"{A[bx]}")
+            T.print(f"{bx + 1}")
+            T.print(bx, f"{A.dtype} of {A.shape[0]}, {3}")
+
+    with pytest.warns(TilewrightWarning):
+        captured = kernel.capture(recording_compiler)
+    first = kernel.function.__code__.co_firstlineno
+    start = "an f-string is made while the kernel is traced, where "
+    assert [(d.kind, d.place.line - first, d.message) for d in captured.warnings] == [
+        ("warning", 3, f"{start}A[bx] has no value yet; T.print(A[bx], 'text') prints it"),
+        ("warning", 4, f"{start}bx + 1 has no value yet; T.print(bx + 1, 'text') prints it"),
     ]

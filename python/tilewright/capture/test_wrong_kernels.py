@@ -202,6 +202,38 @@ WRONG = {
             ("with T.Kernel(2**63):", "\n    A[0] = 1"),
         )
     },
+    **{
+        f"S = T.alloc_{kind}(64, 64, T.float32)  #!": (
+            f"the shape of T.alloc_{kind} is one argument, a tuple: T.alloc_{kind}((64, 64), "
+            "'float32')"
+        )
+        for kind in ("shared", "fragment", "local")
+    },
+    "T.fill(A, -T.inf)  #!": "T has no 'inf'; write T.infinity(dtype)",
+    "import torch\nA[0] = torch.exp(A[1])  #!": (
+        "torch.exp() takes tensors, not values of the kernel; use T.exp"
+    ),
+    "x = [A[i] for i in T.serial(4)]  #!": (
+        "a comprehension runs while tracing, so it can't go over a serial loop; use range() with "
+        "numbers that are known then, or write a for loop"
+    ),
+    "A[0] = A[1] * 'x'  #!": "'*' takes two numbers, but one of these is 'x' of type str",
+    "A[0] = 'x' * n  #!": "'*' takes two numbers, but one of these is 'x' of type str",
+    "S = T.alloc_fragment((8, 8), 'float32')\nm = T.alloc_fragment((8,), 'float32')\nT.clear(S)\n"
+    "A[0] = T.reduce_sum(S, m)  #!": "T.reduce_sum() gives no value: it writes 'm'",
+    "T.print(f'{A[0]:.3f}')  #!": (
+        "an f-string is made while the kernel is traced, where A[0] has no value yet; "
+        "T.print(A[0], 'text') prints it"
+    ),
+    "A[0] = T.sync_threads()  #!": "T.sync_threads() gives no value",
+    "T.reduce(B, A, 'mean', 1)  #!": (
+        "there is no reduction 'mean'; there are: sum, max, min, abssum, absmax, bitand, bitor, "
+        "bitxor; for a mean, divide what T.reduce_sum gives"
+    ),
+    "T.reduce(B, A, 'median')  #!": (
+        "there is no reduction 'median'; there are: sum, max, min, abssum, absmax, bitand, bitor, "
+        "bitxor"
+    ),
     "A[0] = T.shift_left(1, 2**40)  #!": "the number 1 << 1099511627776 does not fit in 64 bits",
     "A[0] = T.pow(3, 2**40)  #!": "the number 3 ** 1099511627776 does not fit in 64 bits",
     "if 8 < 4:\n    x = A[0]\nA[1] = x  #!": "name 'x' is used before it is bound",

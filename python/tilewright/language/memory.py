@@ -40,6 +40,17 @@ def _scope(function: str, scope: Any, *more: str) -> str:
     return known[scope]
 
 
+def _refuse_spread_shape(function: str, shape: Any, dtype: Any, scope: Any) -> None:
+    """`T.alloc_shared(64, 64, 'float32')`: the shape is one argument."""
+    is_spread = isinstance(shape, int) and isinstance(dtype, int) and is_dtype(scope)
+    if is_spread:
+        raise LanguageError(
+            f"the shape of {function} is one argument, a tuple: "
+            f"{function}(({shape}, {dtype}), {str(to_dtype(scope))!r})",
+            python=TypeError,
+        )
+
+
 def _shape(shape: Any) -> list[Any]:
     return list(shape) if isinstance(shape, (tuple, list)) else [shape]
 
@@ -73,6 +84,7 @@ def allocate(shape: Any, dtype: Any, scope: str, is_variable: bool = False) -> A
 @guarded_by_poison
 def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Any:
     """Memory that all threads of a block share, or of the scope that is named."""
+    _refuse_spread_shape("T.alloc_shared", shape, dtype, scope)
     return allocate(shape, dtype, _scope("T.alloc_shared", scope))
 
 
@@ -80,12 +92,14 @@ def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Any:
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any:
     """A tile that is distributed over the registers of a block's threads; with the scope "local"
     an array of each thread."""
+    _refuse_spread_shape("T.alloc_fragment", shape, dtype, scope)
     return allocate(shape, dtype, _scope("T.alloc_fragment", scope))
 
 
 @guarded_by_poison
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
     """An array of each thread, or of the scope that is named."""
+    _refuse_spread_shape("T.alloc_local", shape, dtype, scope)
     return allocate(shape, dtype, _scope("T.alloc_local", scope))
 
 

@@ -28,6 +28,9 @@ def _meant(key: str) -> str:
     return which_exist(key, known, "dim" if key == "axis" else "")
 
 
+_KINDS = ("sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor")
+
+
 class _Options:
     """The arguments of a reduction besides its tiles."""
 
@@ -87,6 +90,11 @@ def reduce(
     the first elements of the last dims take part. After `dim` come clear, real_shape, batch and
     nan_propagate.
     """
+    if reduce_type not in _KINDS:
+        instead = "; for a mean, divide what T.reduce_sum gives" * (reduce_type == "mean")
+        raise LanguageError(
+            f"there is no reduction {reduce_type!r}; there are: {', '.join(_KINDS)}{instead}"
+        )
     _build(reduce_type, buffer, out, dim, _Options("reduce", extras, named))
 
 
