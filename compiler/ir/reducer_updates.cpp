@@ -54,39 +54,37 @@ bool isSameIndex(mlir::Value a, mlir::Value b) {
              /*markEquivalent=*/nullptr, mlir::OperationEquivalence::IgnoreLocations);
 }
 
+/// The load of the store's element that a chain of combinations begins with, behind casts; nothing where there is none.
+LoadOp beginOfChain(StoreOp store, mlir::Value value, llvm::StringRef kind) {
+  mlir::Operation* op = definedBehindCasts(value);
+  if (auto load = llvm::dyn_cast_or_null<LoadOp>(op)) {
+    const bool isOfElement = load->hasOneUse() && load.getBuffer() == store.getBuffer() &&
+                             llvm::equal(load.getIndices(), store.getIndices(), isSameIndex);
+    return isOfElement ? load : LoadOp();
+  }
+  if (op && combines(op, kind))
+    for (mlir::Value operand : op->getOperands())
+      if (LoadOp load = beginOfChain(store, operand, kind))
+        return load;
+  return {};
+}
+
 } // namespace
 
 LoadOp readOfUpdate(StoreOp store) {
+  // What was combined may be folded away, as 0 of a sum: then the value is the load itself.
   mlir::StringAttr kind = kindOf(store.getBuffer());
-  if (!kind)
-    return {};
-  auto loadedFrom = [&](mlir::Value value) {
-    auto load = llvm::dyn_cast_or_null<LoadOp>(definedBehindCasts(value));
-    const bool isOfElement = load && load->hasOneUse() && load.getBuffer() == store.getBuffer() &&
-                             llvm::equal(load.getIndices(), store.getIndices(), isSameIndex);
-    return isOfElement ? load : LoadOp();
-  };
-  if (LoadOp load = loadedFrom(store.getValue()))
-    return load; // what was combined with it was folded away, as 0 of a sum
-  mlir::Operation* combination = definedBehindCasts(store.getValue());
-  if (combination && combines(combination, kind))
-    for (mlir::Value operand : combination->getOperands())
-      if (LoadOp load = loadedFrom(operand))
-        return load;
-  return {};
+  return kind ? beginOfChain(store, store.getValue(), kind) : LoadOp();
 }
 
 bool isUpdate(LoadOp load) {
   if (!kindOf(load.getBuffer()))
     return false;
-  bool isCombined = false;
   mlir::Operation* op = load;
   while (op->hasOneUse()) {
     op = *op->user_begin();
     if (auto store = llvm::dyn_cast<StoreOp>(op))
       return readOfUpdate(store) == load;
-    if (!isCast(op) && std::exchange(isCombined, true))
-      return false;
   }
   return false;
 }

@@ -170,3 +170,35 @@ def test_what_the_first_turns_skip_is_not_told():
     warning = "'counted' is read here, but no statement sets it before"
     assert [text.partition(":")[0] for _, text in told(guarded)] == [warning]
     assert told(skips) == []
+
+
+@T.prim_func
+def triangular(L: T.Tensor((16, 16), "float32"), B: T.Tensor((16,), "float32")):
+    """Inner loops that have no turn at first, or never; what a branch or an `and` alone uses."""
+    with T.Kernel(1, threads=1):
+        x = T.alloc_local((16,), "float32")
+        never = T.alloc_local((16,), "float32")
+        last = T.alloc_var("float32")
+        taken = T.alloc_var("float32")
+        for i in T.serial(16):
+            total = T.alloc_var("float32", init=0)
+            for j in T.serial(i):
+                total += L[i, j] * x[j]
+            x[i] = B[i] - total
+        for i in T.serial(16):
+            for j in T.serial(0):
+                B[i] += never[j]
+            never[i] = B[i]
+        for i in T.serial(16):
+            if i > 0 and last > 3:
+                B[i] = 3
+            last = B[i]
+        for i in T.serial(16):
+            before = taken
+            if i > 0:
+                B[i] = before
+            taken = B[i]
+
+
+def test_what_has_no_turn_or_no_use_at_first_is_not_told():
+    assert told(triangular) == []

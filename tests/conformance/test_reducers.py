@@ -384,6 +384,9 @@ def test_updates_under_a_branch(agree, random, columns):
         ("bitor", "int32", "q[0] |= 1 << i", 255),
         ("sum", "int64", "q[0] += i * A[i]", 140),
         ("min", "int32", "q[0] = T.min(q[0], T.if_then_else(A[i] > 2, i, 64))", 3),
+        ("sum", "int32", "q[0] = q[0] + A[i] + i", 56),
+        ("sum", "int32", "q[0] = i + (q[0] + A[i])", 56),
+        ("max", "int32", "q[0] = T.max(T.max(q[0], A[i]), i + 1)", 8),
         # What is combined is folded away.
         ("sum", "int32", "q[0] += 0", 0),
         ("bitor", "int32", "q[0] |= A[i] * 0", 0),

@@ -204,3 +204,47 @@ def test_a_result_is_turned_and_read_by_others(agree, cpus):
     own = a.copy()
     tilewright.compile(kernel)(own, b.copy(), own)  # turned where it lies
     np.testing.assert_array_equal(own, expected_c)
+
+
+def test_a_view_is_turned_where_it_lies(agree, cpus):
+    """The nest reads the tensor that the copy behind it fills, by another name."""
+
+    @T.prim_func
+    def kernel(X: T.Tensor((1, 64, 64), "float32")):
+        with T.Kernel(1, threads=32):
+            flat = T.reshape(X, (4096,))
+            turned = T.alloc_fragment((64, 64), "float32")
+            for i, j in T.Parallel(64, 64):
+                turned[i, j] = flat[4095 - i * 64 - j]
+            T.copy(turned, X[0, 0, 0])
+
+    x = numbers(1, 64, 64)
+    agree(kernel, [x.copy()], {0: x.ravel()[::-1].reshape(x.shape)}, 0.0, cpus=cpus)
+
+
+def backwards(shape, dtype):
+    """Y [4096] is X backwards, as bits."""
+
+    @T.prim_func
+    def kernel(X: T.Tensor(shape, dtype), Y: T.Tensor((4096,), "float32")):
+        with T.Kernel(1, threads=32):
+            turned = T.alloc_fragment((4096,), "float32")
+            for i in T.Parallel(4096):
+                if len(shape) == 2:
+                    turned[i] = T.reinterpret(X[0, 4095 - i], "float32")
+                else:
+                    turned[i] = T.reinterpret(X[4095 - i], "float32")
+            T.copy(turned, Y)
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "shape, dtype", [((1, 4096), "float32"), ((4096,), "int32"), ((T.dynamic("n"),), "float32")]
+)
+def test_one_array_of_two_shapes_and_types(shape, dtype):
+    x = numbers(4096)
+    own = x.copy()
+    first = own.reshape(1, -1) if len(shape) == 2 else own.view(dtype)
+    tilewright.compile(backwards(shape, dtype))(first, own)
+    np.testing.assert_array_equal(own, x[::-1])

@@ -5,6 +5,7 @@
 #include "compiler/ir/structure_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright {
@@ -33,11 +34,32 @@ bool mayHold(Value number, Value tile, llvm::SmallPtrSetImpl<Operation*>& seen) 
          });
 }
 
-/// Whether what a load gives may be no matter, as something is chosen instead.
+/// Whether what a load gives may be no matter: something is chosen instead, or a branch alone uses it.
 bool isChosenFrom(Operation* op) {
-  return llvm::any_of(op->getUsers(), [](Operation* user) {
-    return isa<arith::SelectOp>(user) || (isPure(user) && isChosenFrom(user));
+  return llvm::any_of(op->getUsers(), [&](Operation* user) {
+    return isa<arith::SelectOp, arith::AndIOp, arith::OrIOp>(user) ||
+           user->getBlock() != op->getBlock() || (isPure(user) && isChosenFrom(user));
   });
+}
+
+/// The turns of a loop, where they are known.
+std::optional<int64_t> turnsOf(Operation* loop) {
+  if (auto nest = dyn_cast<tile::ParallelOp>(loop)) {
+    int64_t turns = 1;
+    for (int64_t extent : nest.getStaticExtents()) {
+      if (ShapedType::isDynamic(extent))
+        return std::nullopt;
+      turns = extent == 0 ? 0 : turns;
+    }
+    return turns;
+  }
+  auto counted = cast<tile::ForOp>(loop);
+  const auto lower = getConstantIntValue(counted.getLower()),
+             upper = getConstantIntValue(counted.getUpper()),
+             step = getConstantIntValue(counted.getStep());
+  if (!lower || !upper || !step || *step == 0)
+    return std::nullopt;
+  return (*step > 0 ? *lower < *upper : *lower > *upper) ? 1 : 0;
 }
 
 bool mayLeaveTurns(Operation* loop) {
@@ -67,6 +89,12 @@ Operation* earlyUse(Value tile, const tile::BufferTraffic& traffic) {
   for (Operation* around = use->getParentOp(); around != end; around = around->getParentOp()) {
     if (!isa<tile::ForOp, tile::ParallelOp>(around))
       isInSomeTurns = true;
+    if (isa<tile::ForOp, tile::ParallelOp>(around) && !around->isAncestor(traffic.setter)) {
+      const std::optional<int64_t> turns = turnsOf(around);
+      if (turns == 0)
+        return nullptr;
+      isInSomeTurns |= !turns; // it may have none in the first turn of a loop around it
+    }
     const bool mayRepeat = isa<tile::ForOp, tile::ParallelOp, tile::WhileOp>(around);
     if (mayRepeat && around->isAncestor(traffic.setter) && (isInSomeTurns || mayLeaveTurns(around)))
       return nullptr;

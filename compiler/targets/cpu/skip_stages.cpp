@@ -18,11 +18,12 @@
 /// - A stage, a buffer that nothing but copies of all of it touches, is skipped: who copies from it copies from where its
 ///   contents came from, as long as that still holds them. Rounding once must be as good as rounding twice: one of both
 ///   copies keeps the type.
-/// - A nest whose result only a copy behind it brings to a tensor writes to that tensor itself. What the nest reads of
-///   tensors of the same shape and type, which may be the same one, it must read where it writes.
+/// - A nest whose result only a copy behind it brings to a tensor writes to that tensor itself. The nest may read tensors
+///   that surely lie apart from it: arguments of another size, for a call gives the same memory or memory apart.
 ///
 /// What is learnt so by others: StoreResults sees a gemm's sums go to their tensor, ReadInPlace a row come from its own.
 /// It stands behind what marks accesses in bounds.
+#include "compiler/ir/address_attribute.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -35,6 +36,7 @@
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include <optional>
 #include <utility>
 
 namespace tilewright::cpu {
@@ -53,6 +55,24 @@ bool isPlainTile(Value buffer) {
   return isa_and_nonnull<tile::AllocOp>(buffer.getDefiningOp()) && !isTensor(buffer) &&
          !cast<BufferType>(buffer.getType()).isPerThread() &&
          llvm::none_of(buffer.getUsers(), llvm::IsaPred<tile::ViewOp, tile::AddressOp>);
+}
+
+/// A tensor that a call gives, as it gives it: nothing on chip is seen in it.
+bool isArgument(Value buffer) {
+  return isa<BlockArgument>(buffer) && isTensor(buffer);
+}
+
+/// The bits of an argument whose elements lie side by side; nothing of others, where a call says how many, and where
+/// the kernel says that it may overlap others in part.
+std::optional<int64_t> bitsOf(Value tensor) {
+  const auto type = cast<BufferType>(tensor.getType());
+  if (!isArgument(tensor) || type.getStrided() || !type.hasStaticShape())
+    return std::nullopt;
+  auto argument = cast<BlockArgument>(tensor);
+  auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!kernel || kernel.getArgAttr(argument.getArgNumber(), tile::kOverlapsAttr))
+    return std::nullopt;
+  return type.getNumElements() * type.getElementBits();
 }
 
 /// Whether a copy brings elements as they are, all of them from inside.
@@ -79,7 +99,7 @@ bool isKnown(Operation& op) {
 /// Of an op that is known: whether it writes to `buffer`, or to any tensor if that is one.
 bool mayWrite(Operation& op, Value buffer) {
   auto isHit = [&](Value written) {
-    return written == buffer || (isTensor(buffer) && isTensor(written));
+    return written == buffer || (isTensor(buffer) && (isTensor(written) || !isPlainTile(written)));
   };
   if (auto copy = dyn_cast<tile::CopyOp>(op))
     return isHit(copy.getTarget());
@@ -139,7 +159,7 @@ private:
     const BufferRegion from = filling.getSourceRegion(), to = reader.getTargetRegion();
     const Type type = cast<BufferType>(buffer.getType()).getElementType();
     if (!isPlainCopy(reader) || from.buffer == to.buffer ||
-        (isTensor(from.buffer) ? isTensor(to.buffer) : !isPlainTile(from.buffer)) ||
+        !(isPlainTile(from.buffer) || (isArgument(from.buffer) && !isTensor(to.buffer))) ||
         (from.type().getElementType() != type && to.type().getElementType() != type))
       return false;
     for (Operation* op = filling->getNextNode(); op != reader; op = op->getNextNode())
@@ -169,7 +189,7 @@ public:
       : copy(copy), source(copy.getSourceRegion()), target(copy.getTargetRegion()) {}
 
   bool fits() {
-    if (!isPlainTile(source.buffer) || !isTensor(target.buffer) || !source.isWhole() ||
+    if (!isPlainTile(source.buffer) || !isArgument(target.buffer) || !source.isWhole() ||
         !isPlainCopy(copy) || !isInside() || !findNest())
       return false;
     for (Operation* user : source.buffer.getUsers()) {
@@ -177,7 +197,7 @@ public:
       if (!outer || copy->isBeforeInBlock(outer) || (nest->isBeforeInBlock(outer) && user != copy))
         return false;
     }
-    return findStore() && readsWhereItWrites();
+    return findStore() && readsApart();
   }
 
   void writeThere() {
@@ -229,16 +249,15 @@ private:
     return store != nullptr;
   }
 
-  /// Whether no element is read behind the one that overwrites it, if a tensor is the target's by another name.
-  bool readsWhereItWrites() {
-    for (auto load : nest.getBodyBlock()->getOps<tile::LoadOp>()) {
-      const auto type = cast<BufferType>(load.getBuffer().getType());
-      if (type.isGlobal() && (load.getBuffer() == target.buffer ||
-                              (type.getShape() == target.type().getShape() &&
-                               type.getElementType() == target.type().getElementType())))
-        return false;
-    }
-    return true;
+  /// Whether nothing that the nest reads can be the target's, by whatever name.
+  bool readsApart() {
+    const std::optional<int64_t> written = bitsOf(target.buffer);
+    return llvm::all_of(nest.getBodyBlock()->getOps<tile::LoadOp>(), [&](tile::LoadOp load) {
+      if (isPlainTile(load.getBuffer()))
+        return true;
+      const std::optional<int64_t> read = bitsOf(load.getBuffer());
+      return read && written && *read != *written;
+    });
   }
 
   /// Where the nest's element goes: its variables are the extents that aren't 1, in order.

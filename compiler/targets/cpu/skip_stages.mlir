@@ -140,3 +140,69 @@ func.func @again(%A: !tile.buffer<256x64xf32, global> {tile.name = "A"},
   }
   return
 }
+
+// -----
+
+// Nor does it write where it may read by another name: a view, a tensor of as many bits, one that says that it overlaps.
+// CHECK-LABEL: func.func @names
+// CHECK: tile.copy %[[P:[0-9]+]] : {{.*}} to %arg0
+// CHECK: tile.copy %[[P]] : {{.*}} to %arg0
+// CHECK: tile.copy %[[P]] : {{.*}} to %arg2
+func.func @names(%A: !tile.buffer<8x64xf32, global> {tile.name = "A"},
+                 %B: !tile.buffer<1024xf16, global> {tile.name = "B"},
+                 %C: !tile.buffer<64xf32, global> {tile.name = "C", tile.overlaps}) attributes {tile.kernel} {
+  %n = arith.constant 1 : index
+  %c63 = arith.constant 63 : index
+  %V = tile.view %A : !tile.buffer<8x64xf32, global> to !tile.buffer<512xf32, global>
+  tile.launch (%b) in (%n) threads(32) {
+    %p = tile.alloc "p" : !tile.buffer<64xf32, fragment>
+    tile.parallel (%i) in [64] {
+      %r = arith.subi %c63, %i : index
+      %v = tile.load %V[%r] in_bounds : !tile.buffer<512xf32, global>
+      tile.store %v, %p[%i] in_bounds : !tile.buffer<64xf32, fragment>
+    }
+    tile.copy %p : !tile.buffer<64xf32, fragment> to %A[0, 0] [1, 64] : !tile.buffer<8x64xf32, global> {target_in_bounds = array<i1: true, true>}
+    tile.parallel (%i) in [64] {
+      %r = arith.subi %c63, %i : index
+      %v = tile.load %B[%r] in_bounds : !tile.buffer<1024xf16, global>
+      %w = arith.extf %v : f16 to f32
+      tile.store %w, %p[%i] in_bounds : !tile.buffer<64xf32, fragment>
+    }
+    tile.copy %p : !tile.buffer<64xf32, fragment> to %A[0, 0] [1, 64] : !tile.buffer<8x64xf32, global> {target_in_bounds = array<i1: true, true>}
+    tile.parallel (%i) in [64] {
+      %r = arith.subi %c63, %i : index
+      %v = tile.load %A[%b, %r] in_bounds : !tile.buffer<8x64xf32, global>
+      tile.store %v, %p[%i] in_bounds : !tile.buffer<64xf32, fragment>
+    }
+    tile.copy %p : !tile.buffer<64xf32, fragment> to %C[0] [64] : !tile.buffer<64xf32, global> {target_in_bounds = array<i1: true>}
+  }
+  return
+}
+
+// -----
+
+// A tensor at the address of a tile holds what that tile does, and goes its way.
+// CHECK-LABEL: func.func @address
+// CHECK: tile.copy %[[M:[0-9]+]] : {{.*}} to %[[S:[0-9]+]] : !tile.buffer<64xf32, shared>
+// CHECK: tile.fill
+// CHECK: tile.copy %[[S]]
+func.func @address() attributes {tile.kernel} {
+  %n = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %seven = arith.constant 7.0 : f32
+  tile.launch (%b) in (%n) threads(32) {
+    %t = tile.alloc "t" : !tile.buffer<64xf32, shared>
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %q = tile.alloc "q" : !tile.buffer<64xf32, fragment>
+    %a = tile.address %t[%c0] : !tile.buffer<64xf32, shared>
+    %M = tile.tensor_at %a : !tile.buffer<64xf32, global>
+    tile.copy %M : !tile.buffer<64xf32, global> to %s : !tile.buffer<64xf32, shared> {source_in_bounds = array<i1: true>}
+    tile.fill %t : !tile.buffer<64xf32, shared> with %seven : f32
+    tile.copy %s : !tile.buffer<64xf32, shared> to %q : !tile.buffer<64xf32, fragment>
+    tile.parallel (%i) in [64] {
+      %v = tile.load %q[%i] in_bounds : !tile.buffer<64xf32, fragment>
+      tile.store %v, %t[%i] in_bounds : !tile.buffer<64xf32, shared>
+    }
+  }
+  return
+}
