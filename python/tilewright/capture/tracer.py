@@ -530,8 +530,9 @@ class Tracer:
         known = [v if isinstance(v, int) else self.builder.constant_value(v) for v in found]
         return None if None in known else known
 
-    def integers(self, values: Sequence[object], what: str) -> list[int]:
-        """Integers that must be known while tracing, as the shape of an allocation."""
+    def integers(self, values: Sequence[object], what: str, *, signed: bool = True) -> list[int]:
+        """Integers that must be known while tracing, as the shape of an allocation; of 64 bits,
+        with or without a sign."""
         result = []
         for value in values:
             known = value if isinstance(value, int) else None
@@ -546,7 +547,7 @@ class Tracer:
                     f"{what} must be known while compiling, not {describe(value)}",
                     python=TypeError,
                 )
-            result.append(int(in_int64(known)))
+            result.append(int(in_int64(known) if signed else in_64_bits(known)))
         return result
 
 

@@ -505,7 +505,7 @@ def fill_experiment(
     function = "T.tile.fill_experiment"
     to = Operand(function, "destination", dst, "rw")
     to.take("float16", "float32", "int16", "int32")
-    words = _integers(function, *mask)
+    words = current().integers(mask, f"a word of the mask of {function}", signed=False)
     sizes = _integers(function, repeatTimes, dstBlockStride, dstRepeatStride)
     repeats, block_stride, repeat_stride = sizes
     lanes = [n for n in range(64 * len(words)) if words[n // 64] >> n % 64 & 1]
