@@ -396,6 +396,7 @@ private:
       Value element = tile::LoadOp::create(builder, load.getValue().getType(), tile, indices,
                                            /*in_bounds=*/true);
       load.getValue().replaceAllUsesWith(element);
+      load.erase();
     } else {
       for (const NestBox& box : access.part.boxes)
         storeBox(access, box, tile);
@@ -405,8 +406,6 @@ private:
       if (access.block == nest.getBodyBlock())
         filled.push_back(tile);
     }
-    if (!access.isStore())
-      access.op->erase();
   }
 
   /// In a tile, instead of in global memory.
