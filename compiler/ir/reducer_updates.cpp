@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace tilewright::tile {
@@ -55,16 +56,18 @@ bool isSameIndex(mlir::Value a, mlir::Value b) {
 }
 
 /// The load of the store's element that a chain of combinations begins with, behind casts; nothing where there is none.
-LoadOp beginOfChain(StoreOp store, mlir::Value value, llvm::StringRef kind) {
+/// `seen`: operations that were looked at, for what a number is made of may be shared many times.
+LoadOp beginOfChain(StoreOp store, mlir::Value value, llvm::StringRef kind,
+                    llvm::SmallPtrSetImpl<mlir::Operation*>& seen) {
   mlir::Operation* op = definedBehindCasts(value);
   if (auto load = llvm::dyn_cast_or_null<LoadOp>(op)) {
     const bool isOfElement = load->hasOneUse() && load.getBuffer() == store.getBuffer() &&
                              llvm::equal(load.getIndices(), store.getIndices(), isSameIndex);
     return isOfElement ? load : LoadOp();
   }
-  if (op && combines(op, kind))
+  if (op && combines(op, kind) && seen.insert(op).second)
     for (mlir::Value operand : op->getOperands())
-      if (LoadOp load = beginOfChain(store, operand, kind))
+      if (LoadOp load = beginOfChain(store, operand, kind, seen))
         return load;
   return {};
 }
@@ -74,7 +77,8 @@ LoadOp beginOfChain(StoreOp store, mlir::Value value, llvm::StringRef kind) {
 LoadOp readOfUpdate(StoreOp store) {
   // What was combined may be folded away, as 0 of a sum: then the value is the load itself.
   mlir::StringAttr kind = kindOf(store.getBuffer());
-  return kind ? beginOfChain(store, store.getValue(), kind) : LoadOp();
+  llvm::SmallPtrSet<mlir::Operation*, 8> seen;
+  return kind ? beginOfChain(store, store.getValue(), kind, seen) : LoadOp();
 }
 
 bool isUpdate(LoadOp load) {

@@ -409,3 +409,24 @@ def kernel(A: T.Tensor((8,), "int32"), B: T.Tensor((1,), "{dtype}")):
     kernel = runpy.run_path(str(tmp_path / "kernel.py"))["kernel"]
     b = np.zeros(1, dtype)
     agree(kernel, [np.arange(8, dtype=np.int32), b], {1: np.array([wanted], dtype)}, 0.0)
+
+
+def test_what_a_number_is_made_of_is_looked_at_once(agree):
+    """Of a sum of sums of itself, 60 deep: looking at each as often as it is used would not end."""
+
+    def doubled(number):
+        for _ in range(60):
+            number = number + number
+        return number
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "int64"), B: T.Tensor((1,), "int64")):
+        with T.Kernel(1, threads=8):
+            q = T.alloc_reducer((1,), "int64", "sum", replication="all")
+            for i in T.Parallel(8):
+                q[0] = doubled(A[i]) + q[0]
+            T.finalize_reducer(q)
+            T.copy(q, B)
+
+    a = np.array([1, 0, 2, 0, 0, 0, 0, 0], np.int64)
+    agree(kernel, [a, np.zeros(1, np.int64)], {1: np.array([3 << 60], np.int64)}, 0.0)
