@@ -74,6 +74,7 @@ def measure_gemm(dtype: str, size: int) -> dict[str, object]:
     """A square GEMM, beside torch.matmul with as many threads; without torch, alone."""
     import kernels
     import numpy as np
+    import operator_speed
     import pairs
 
     from tilewright import _runtime
@@ -106,7 +107,7 @@ def measure_gemm(dtype: str, size: int) -> dict[str, object]:
     if not error < {"float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3}[dtype]:
         raise RuntimeError(f"the kernel is wrong: error {error}")
 
-    peer, peer_share = (None, 1.0) if torch is None else _matmul(torch, left, right, out)
+    peer, peer_share = operator_speed.matmul(left, right, out) if torch else (None, 1.0)
     measured = pairs.measure(lambda: kernel(left, right, out), peer, 0.05, 25)
     work = 2e-9 * size**3
     return {
@@ -115,19 +116,6 @@ def measure_gemm(dtype: str, size: int) -> dict[str, object]:
         "ratio": measured.ratio(peer_share),
         "peer_share": peer_share,
     }
-
-
-def _matmul(torch, left, right, out):  # noqa: ANN001, ANN202 - torch may be missing
-    """torch.matmul, of fewer rows where all of them would take too long, and the share of rows."""
-    rows = max(1, left.shape[0] // 64)
-    begin = time.perf_counter()
-    torch.matmul(left[:rows], right, out=out[:rows])
-    torch.matmul(left[:rows], right, out=out[:rows])
-    whole_s = (time.perf_counter() - begin) / 2 * left.shape[0] / rows
-    used = left.shape[0] if whole_s < 2 else max(rows, int(left.shape[0] * 2 / whole_s))
-    some = left[:used]
-    target = out[:used]
-    return (lambda: torch.matmul(some, right, out=target)), used / left.shape[0]
 
 
 def main(arguments: list[str]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +20,14 @@ TOLERANCE = {"float32": 1e-4, "float16": 4e-3, "bfloat16": 3e-2, "int8": 0}
 
 @dataclass
 class Speed:
-    """What is run, how much work a call does, and the unit of work per second."""
+    """What is run, how much work a call of ours does, the unit of work per second, and what share
+    of that work a call of the peer's does."""
 
     ours: Callable[[], Any]
     peer: Callable[[], Any]
     work: float
     unit: str
+    peer_share: float = 1.0
 
 
 def rows() -> list[str]:
@@ -227,11 +230,26 @@ def gemm(dtype: str, m: int, k: int, n: int, fast: bool = False) -> Speed:
     run = kernel("gemm", m=m, n=n, k=k, dtype=dtype, **form)
     run(a, b, out)
     check(out[:8], a[:8].double() @ b.double(), dtype)
-    theirs = torch.empty_like(out)
-    peers = (
-        (lambda: torch._int_mm(a, b)) if dtype == "int8" else lambda: torch.matmul(a, b, out=theirs)
-    )
-    return Speed(lambda: run(a, b, out), peers, 2e-9 * m * n * k, "GFLOP/s")
+    if dtype == "int8":
+        peer, peer_share = lambda: torch._int_mm(a, b), 1.0
+    else:
+        peer, peer_share = matmul(a, b, torch.empty_like(out))
+    return Speed(lambda: run(a, b, out), peer, 2e-9 * m * n * k, "GFLOP/s", peer_share)
+
+
+def matmul(left: Any, right: Any, out: Any) -> tuple[Callable[[], Any], float]:  # noqa: ANN401
+    """torch.matmul, of fewer rows where all of them would take more than 2 s, and the share of
+    the rows."""
+    import torch
+
+    rows = max(1, left.shape[0] // 64)
+    begin = time.perf_counter()
+    torch.matmul(left[:rows], right, out=out[:rows])
+    torch.matmul(left[:rows], right, out=out[:rows])
+    whole_s = (time.perf_counter() - begin) / 2 * left.shape[0] / rows
+    used = left.shape[0] if whole_s < 2 else max(rows, int(left.shape[0] * 2 / whole_s))
+    some, target = left[:used], out[:used]
+    return lambda: torch.matmul(some, right, out=target), used / left.shape[0]
 
 
 def attention_form(dtype: str, causal: bool, dim: int) -> dict[str, int]:
@@ -370,8 +388,9 @@ def wide(operator: str, dtype: str, beside_copy: bool) -> Speed:
     check(out, eager(), dtype)
     copied = torch.empty_like(x)
     if beside_copy:
-        # As many bytes: a copy moves 2 tensors, a chain of two inputs 3.
-        return Speed(lambda: run(*arguments, out), lambda: copied.copy_(x), moved * 1e-9, "GB/s")
+        # A copy moves 2 tensors, a chain of two inputs 3.
+        peer, share = lambda: copied.copy_(x), 2 * x.nbytes / moved
+        return Speed(lambda: run(*arguments, out), peer, moved * 1e-9, "GB/s", share)
     return Speed(lambda: run(*arguments, out), eager, moved * 1e-9, "GB/s")
 
 
@@ -414,10 +433,8 @@ def measure(row: str) -> dict[str, object]:
     else:
         speed = wide(operator, dtype, more == ["copy"])
     measured = pairs.measure(speed.ours, speed.peer, 0.05, 25)
-    # A copy moves fewer bytes than a chain of two inputs in a call of its own.
-    share = 2 / 3 if more == ["copy"] and operator == "swiglu" else 1.0
     return {
         "ours": [speed.work / seconds for seconds in measured.ours],
-        "peer": [speed.work * share / seconds for seconds in measured.peer],
-        "ratio": measured.ratio(share),
+        "peer": [speed.work * speed.peer_share / seconds for seconds in measured.peer],
+        "ratio": measured.ratio(speed.peer_share),
     }

@@ -192,3 +192,23 @@ def test_a_failing_process_is_a_failed_row(tmp_path):
 )  # fmt: skip
 def test_numbers_are_short(value, unit, text):
     assert run.shown(value, unit) == text
+
+
+def test_a_slow_matmul_is_measured_by_fewer_rows(monkeypatch):
+    torch = pytest.importorskip("torch")
+    whole = torch.matmul
+    now = [0.0]
+    monkeypatch.setattr(operator_speed.time, "perf_counter", lambda: now[0])
+
+    def a_second_a_row(left, right, out):
+        now[0] += left.shape[0]
+        return whole(left, right, out=out)
+
+    monkeypatch.setattr(torch, "matmul", a_second_a_row)
+    left, right, out = torch.randn(128, 16), torch.randn(16, 8), torch.zeros(128, 8)
+    call, share = operator_speed.matmul(left, right, out)
+    assert share == 2 / 128
+    out.zero_()
+    call()
+    assert torch.equal(out[:2], whole(left, right)[:2])
+    assert not out[2:].any()
