@@ -8,3 +8,4 @@ CASES = [
     for n in (64, 50)
 ]
 CASES += [{**case, "w_left": True} for case in CASES if case["m"] == 16]
+CASES += [{**case, "gemm_from": 1} for case in CASES if case["m"] == 1]

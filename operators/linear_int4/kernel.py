@@ -14,10 +14,11 @@ def linear_int4(
     block_n: int = 32,
     block_k: int = 256,
     w_left: bool = False,
+    gemm_from: int = 2,
 ):
     """A [m, k] of `dtype`; W [n, k / 2] in bytes: the low 4 bits of byte j are column j plus 8, the
     high ones column k / 2 + j plus 8; scales [n] and C [m, n] in float32. `w_left`:
-    as C^T = W A^T (linear)."""
+    as C^T = W A^T (linear). `gemm_from`: so many rows and more go through `T.gemm`."""
     half = k // 2
 
     @T.prim_func
@@ -69,4 +70,4 @@ def linear_int4(
             for i, j in T.Parallel(m, block_n):
                 C[i, bx * block_n + j] = (c[j, i] if w_left else c[i, j]) * Scale[bx * block_n + j]
 
-    return vector_kernel if m == 1 else matrix_kernel
+    return vector_kernel if m < gemm_from else matrix_kernel
