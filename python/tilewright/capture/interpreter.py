@@ -40,7 +40,7 @@ from .thread_return import is_end, refuse_in, refuse_misplaced, with_rest
 from .tracer import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .source import FunctionSource
     from .tracer import Tracer
@@ -174,6 +174,26 @@ class Interpreter(ControlFlow):
         self.tracer.name_value(name, value)
         self.scope.bind(name, value, self.place(node))
 
+    def assign(self, target: ast.expr, value: Value) -> None:
+        """What a statement assigns; a name that hides a value of the kernel is warned of."""
+        rebound = list(self._rebound(target, value))
+        self.unpack(target, value)
+        for name, hidden in rebound:
+            self._warn(
+                name,
+                f"{name.id!r} is bound to another value here than at line {hidden.place.line}; "
+                "use T.alloc_var for a variable that changes",
+            )
+
+    def _rebound(self, target: ast.expr, value: Value) -> Iterator[tuple[ast.Name, Binding]]:
+        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list)):
+            for part, item in self._parts(target, value):
+                yield from self._rebound(part, item)
+        elif isinstance(target, ast.Name):
+            hidden = self.scope.rebound(target.id, value, self.place(target))
+            if hidden is not None:
+                yield target, hidden
+
     def unpack(self, target: ast.expr, value: Value) -> None:
         """Binds or stores `value` to the target of an assignment."""
         if isinstance(target, ast.Name):
@@ -264,7 +284,7 @@ class Interpreter(ControlFlow):
             return self._open_loop(value, first, node, node.value)
         for target in node.targets:
             self.mark(target)
-            self.unpack(target, value)
+            self.assign(target, value)
         return None
 
     def _is_opened_by(self, node: ast.Assign) -> bool:
@@ -313,7 +333,7 @@ class Interpreter(ControlFlow):
         if isinstance(annotation, Dtype) and isinstance(value, (Expr, bool, int, float)):
             self.mark(node.value)
             value = annotation(value)
-        self.unpack(node.target, value)
+        self.assign(node.target, value)
 
     def _annotation(self, node: ast.expr) -> Value:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -338,7 +358,7 @@ class Interpreter(ControlFlow):
             self._aug_names(target, node)
             value = self.evaluate(node.value)
             self.mark(node)
-            self.bind_name(target.id, self.operate(node.op, current, value), target)
+            self.assign(target, self.operate(node.op, current, value))
             return
         if isinstance(target, ast.Attribute):
             if not is_meta_object(self.base(target.value)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import Note, Place
-from ..language.values import BufferRef, Expr, LanguageError, RegionRef
+from ..language.values import BufferRef, Expr, LanguageError, RegionRef, Symbol
 
 
 class Binding:
@@ -102,6 +102,33 @@ class Scope:
         if self._saved:
             self._saved[-1].setdefault(name, previous)
         self.names[name] = Binding(value, len(self.frames), place)
+
+    def rebound(self, name: str, value: object, place: Place) -> Binding | None:
+        """What assigning `value` to `name` would hide: a value or buffer of a frame that is open.
+        As in TileLang, a value of another name hides nothing (`a, b = b, a`), and what stands
+        before the launch is free. A later turn of a loop that runs while tracing is none, either:
+        there the earlier binding stands at the same place, or behind it."""
+        previous = self.names.get(name)
+        if not isinstance(value, (Expr, RegionRef)) or isinstance(value, Symbol):
+            return None
+        if not isinstance(previous, Binding) or previous.depth == 0 or previous.is_index:
+            return None
+        before, known = previous.place, previous.value
+        if not isinstance(known, (Expr, BufferRef, RegionRef)):
+            return None
+        if (before.line, before.column) >= (place.line, place.column):
+            return None
+        if isinstance(known, BufferRef) and known.is_variable:  # the assignment is a store
+            return None
+        return None if self._is_named(value) or not name.strip("_") else previous
+
+    def _is_named(self, value: object) -> bool:
+        scope: Scope | None = self
+        while scope is not None:
+            if any(isinstance(b, Binding) and b.value is value for b in scope.names.values()):
+                return True
+            scope = scope.parent
+        return False
 
     def mark_indices(self, names: list[str]) -> None:
         """As in TVMScript, what hides one of these in a loop or branch ends with that."""
