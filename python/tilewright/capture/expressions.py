@@ -427,7 +427,8 @@ class ExpressionEvaluator(ABC):
 
         if not all(is_total(self, v) for v in nodes):
             return choice(self.tracer.choose, compute, lambda: decided)
-        right = compute()
+        with self.tracer.reads_may_be_outside():
+            right = compute()
         self.mark(node)
         if isinstance(right, Poison):
             return POISON
@@ -462,7 +463,8 @@ class ExpressionEvaluator(ABC):
             return self.tracer.choose(
                 condition, lambda: self.value(then), lambda: self.value(other)
             )
-        when_true, when_false = self.value(then), self.value(other)
+        with self.tracer.reads_may_be_outside():
+            when_true, when_false = self.value(then), self.value(other)
         self.mark(node)
         if has_poison((when_true, when_false)):
             return POISON

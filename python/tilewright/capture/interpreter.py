@@ -388,7 +388,9 @@ class Interpreter(ControlFlow):
                     f"a slice of {owner.name!r} can't be assigned; use T.Parallel", python=TypeError
                 )
             if isinstance(element, Element):
-                self.tracer.store(element, self.operate(node.op, element, value))
+                with self.tracer.reads_may_be_outside():  # the store is told of
+                    result = self.operate(node.op, element, value)
+                self.tracer.store(element, result)
         else:
             held = owner[index]
             result = self.operate(node.op, held, value)

@@ -294,12 +294,25 @@ def test_a_wrong_argument(arguments, tmp_path):
         "nothing",
         "for i in T.serial(4):\n    B[8, i] += 1": "index 0 of 'B' is 8, but the dim has 8 "
         "elements: this store does nothing",
+        "A[0] = B[0, 100]": "index 1 of 'B' is 100, but the dim has 8 elements: this read gives 0",
+        "for i in T.serial(4):\n    A[i] = B[8, i]": "index 0 of 'B' is 8, but the dim has 8 "
+        "elements: this read gives 0",
+        "A[0] = 0\nA[1] = T.Select(n > 0, 1, A[8])": "index 0 of 'A' is 8, but the dim has 8 "
+        "elements: this read gives 0",
         "A[7] = B[7, 0]": None,
         "if n > 8:\n    A[8] = 1": None,
+        "if n > 8:\n    A[0] = A[8]": None,
         "A[0] = T.if_then_else(n > 8, A[8], 0)": None,
+        "A[0] = T.if_then_else(n > 8, 1 // A[8], 0)": None,
+        "A[0] = A[8] if n > 8 else 0": None,
+        "A[0] = T.cast(n > 8 and A[8] > 0, 'int32')": None,
+        "A[0] = T.cast(0 < n < A[8], 'int32')": None,
+        "T.annotate_safe_value({A: 5})\nA[0] = A[8]": None,
+        "T.annotate_padding({A: 5})\nA[0] = A[8]": None,
+        "S = T.alloc_shared((8,), 'float32')\nT.copy(B[8, 0], S)": None,
     }.items(),
 )
-def test_a_store_at_a_constant_index_beyond_a_tensor_is_warned_of(body, told, tmp_path, recwarn):
+def test_a_constant_index_beyond_a_tensor_is_warned_of(body, told, tmp_path, recwarn):
     compile_text(tmp_path, body)
     line = 5 + body.count("\n")
     found = [(str(w.message), w.lineno) for w in recwarn if "but the dim" in str(w.message)]

@@ -9,6 +9,7 @@ work from the kernel, from macros and from plain Python functions alike.
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from functools import partial
 
 from ..errors import Diagnostic, JITNoBuilderError, Note, Place, load_compiler
@@ -33,7 +34,7 @@ from ..language.values import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from ..language.dtypes import Dtype
@@ -95,6 +96,10 @@ class Tracer:
         self.has_poison = False
         #: Number of lazy choices that are being built.
         self.lazy_depth = 0
+        #: Number of `reads_may_be_outside` that are open.
+        self._quiet_reads = 0
+        #: Whether reading beyond some tensor gives what the kernel says.
+        self.has_safe_values = False
         #: What stands before the builder while a lazy expression calls a macro.
         self.expressions_only: ExpressionsOnly | None = None
         #: The signature of an eager kernel; None in others.
@@ -398,13 +403,25 @@ class Tracer:
 
     def _load(self, element: Element) -> Any:
         indices = [self.index(i) for i in element.indices]
+        if not (self.lazy_depth or self._quiet_reads or self.has_safe_values):
+            self._warn_outside(element.buffer, indices, "this read gives 0")
         if reducer := self.reducers.get(element.buffer.handle):
             reducer.read_by(self)
         return self.builder.load(self.buffer_handle(element.buffer), indices)
 
-    def _warn_outside(self, buffer: BufferRef, indices: list[Any]) -> None:
-        """Warns of a store beyond a tensor, which the targets drop, where its index is a constant
-        and no branch is in the way. The builder refuses it of other buffers, and a negative one."""
+    @contextmanager
+    def reads_may_be_outside(self) -> Iterator[None]:
+        """Of a tensor, without a warning: what is read need not be asked for, or is stored to."""
+        self._quiet_reads += 1
+        try:
+            yield
+        finally:
+            self._quiet_reads -= 1
+
+    def _warn_outside(self, buffer: BufferRef, indices: list[Any], told: str) -> None:
+        """Warns of a read or store beyond a tensor, which the targets drop, where its index is a
+        constant and no branch is in the way. The builder refuses it of other buffers, and a
+        negative one."""
         if any(frame.is_branch for frame in self.frames):
             return
         if not any(isinstance(index, int) and index > 0 for index in indices):
@@ -415,7 +432,7 @@ class Tracer:
             if isinstance(index, int) and isinstance(size, int) and index >= size > 0:
                 self.report(
                     f"index {dim} of {buffer.name!r} is {index}, but the dim has {size} elements: "
-                    "this store does nothing",
+                    f"{told}",
                     kind="warning",
                 )
 
@@ -479,7 +496,7 @@ class Tracer:
             return
         stored = self.value(value)
         indices = [self.index(i) for i in target.indices]
-        self._warn_outside(target.buffer, indices)
+        self._warn_outside(target.buffer, indices, "this store does nothing")
         self.builder.store(self.buffer_handle(target.buffer), indices, stored)
         if reducer := self.reducers.get(target.buffer.handle):
             reducer.written_by(self)
