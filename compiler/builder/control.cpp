@@ -71,8 +71,8 @@ struct Bounds {
   Index start, stop, step;
 };
 
-/// Bounds with a positive step that gives the variable itself, or `count` unit steps from which it
-/// is computed.
+/// Bounds with a positive step that gives the variable itself, or a number of unit steps from which
+/// it is computed.
 struct Range {
   Index lower, upper;
   int64_t step = 1;
@@ -93,23 +93,74 @@ std::optional<Bounds> resolveBounds(Construction& state, const Index& start, con
   return Bounds{*first, *last, *stride};
 }
 
-Range rangeOf(Construction& state, const Bounds& bounds) {
-  if (known(bounds.step) && *known(bounds.step) > 0)
-    return {bounds.start, bounds.stop, *known(bounds.step), false};
+/// Whether it is a number of 64 bits of the user's, which may be anything; other indices are made of fewer bits, or of
+/// extents, and their sums don't come near the limits.
+bool isWide(Construction& state, const Index& index) {
+  if (known(index))
+    return false;
+  mlir::Operation* cast = state.indexIr(index).getDefiningOp();
+  return mlir::isa_and_present<mlir::arith::IndexCastOp, mlir::arith::IndexCastUIOp>(cast) &&
+         cast->getOperand(0).getType().getIntOrFloatBitWidth() == 64;
+}
+
+/// The turns of a loop whose bounds are known: at most as many as an index counts.
+int64_t turnsOf(__int128 start, __int128 stop, __int128 step) {
+  const __int128 distance = step > 0 ? stop - start : start - stop;
+  const __int128 by = step > 0 ? step : -step;
+  if (distance <= 0)
+    return 0;
+  const __int128 most = std::numeric_limits<int64_t>::max();
+  return static_cast<int64_t>(std::min((distance + by - 1) / by, most));
+}
+
+/// The same of bounds that the running kernel knows, with no sum that leaves 64 bits: the distance is one without a
+/// sign. A step of 0, met at run time, has no turns.
+mlir::Value turnsOfWide(Construction& state, const Bounds& bounds) {
+  using Predicate = mlir::arith::CmpIPredicate;
   mlir::OpBuilder& ir = state.ir;
   mlir::Location loc = state.location();
-  mlir::Value step = state.indexIr(bounds.step);
-  if (!known(bounds.step)) {
-    // A step of 0 that is met at run time: the loop does not run.
-    mlir::Value zero = state.indexIr(int64_t{0});
-    mlir::Value isZero =
-        ir.createOrFold<mlir::arith::CmpIOp>(loc, mlir::arith::CmpIPredicate::eq, step, zero);
-    mlir::Value huge = state.indexIr(std::numeric_limits<int64_t>::max());
-    step = ir.createOrFold<mlir::arith::SelectOp>(loc, isZero, huge, step);
-  }
-  mlir::Value distance = ir.createOrFold<mlir::arith::SubIOp>(loc, state.indexIr(bounds.stop),
-                                                              state.indexIr(bounds.start));
-  mlir::Value count = ir.createOrFold<mlir::arith::CeilDivSIOp>(loc, distance, step);
+  mlir::Value start = state.indexIr(bounds.start), stop = state.indexIr(bounds.stop),
+              step = state.indexIr(bounds.step), zero = state.indexIr(int64_t{0}),
+              one = state.indexIr(int64_t{1});
+  auto compare = [&](Predicate predicate, mlir::Value left, mlir::Value right) {
+    return ir.createOrFold<mlir::arith::CmpIOp>(loc, predicate, left, right);
+  };
+  auto select = [&](mlir::Value condition, mlir::Value yes, mlir::Value no) {
+    return ir.createOrFold<mlir::arith::SelectOp>(loc, condition, yes, no);
+  };
+  auto subtract = [&](mlir::Value from, mlir::Value value) {
+    return ir.createOrFold<mlir::arith::SubIOp>(loc, from, value);
+  };
+  mlir::Value isUp = compare(Predicate::sge, step, zero);
+  mlir::Value first = select(isUp, start, stop), last = select(isUp, stop, start);
+  mlir::Value by = select(isUp, step, subtract(zero, step));
+  mlir::Value divisor = ir.createOrFold<mlir::arith::MaxUIOp>(loc, by, one);
+  mlir::Value count =
+      ir.createOrFold<mlir::arith::CeilDivUIOp>(loc, subtract(last, first), divisor);
+  mlir::Value most = state.indexIr(std::numeric_limits<int64_t>::max());
+  count = ir.createOrFold<mlir::arith::MinUIOp>(loc, count, most);
+  mlir::Value runs = ir.createOrFold<mlir::arith::AndIOp>(loc, compare(Predicate::sgt, last, first),
+                                                          compare(Predicate::ne, step, zero));
+  return select(runs, count, zero);
+}
+
+Range rangeOf(Construction& state, const Bounds& bounds) {
+  const int64_t *start = known(bounds.start), *stop = known(bounds.stop),
+                *step = known(bounds.step);
+  // Behind the last turn the variable would be one step on, which must not leave 64 bits.
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  if (step && *step > 0 &&
+      (*step == 1 || (stop ? *stop <= most - *step + 1 : !isWide(state, bounds.stop))))
+    return {bounds.start, bounds.stop, *step, false};
+  if (start && stop && step)
+    return {int64_t{0}, turnsOf(*start, *stop, *step), 1, true};
+  const bool isNear = stop && step && *step > 0;
+  if (!step || isNear || isWide(state, bounds.start) || isWide(state, bounds.stop))
+    return {int64_t{0}, state.indexOf(turnsOfWide(state, bounds)), 1, true};
+  mlir::Value distance = state.ir.createOrFold<mlir::arith::SubIOp>(
+      state.location(), state.indexIr(bounds.stop), state.indexIr(bounds.start));
+  mlir::Value count = state.ir.createOrFold<mlir::arith::CeilDivSIOp>(state.location(), distance,
+                                                                      state.indexIr(bounds.step));
   return {int64_t{0}, state.indexOf(count), 1, true};
 }
 

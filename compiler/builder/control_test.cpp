@@ -49,7 +49,25 @@ TEST_F(ControlTest, AStepMayBeKnownInTheKernelOnly) {
   launch();
   loop(LoopKind::Serial, int64_t{0}, int64_t{8}, s);
   b.endFor();
-  EXPECT_THAT(finishedText(), HasSubstr("arith.ceildivsi"));
+  EXPECT_THAT(finishedText(), HasSubstr("arith.ceildivui"));
+}
+
+TEST_F(ControlTest, TurnsNearTheLimitsAreCounted) {
+  const int64_t most = std::numeric_limits<int64_t>::max(), least = -most - 1;
+  launch();
+  loop(LoopKind::Serial, int64_t{0}, most, int64_t{1} << 62);
+  b.endFor();
+  loop(LoopKind::Serial, least, most, int64_t{1} << 62);
+  b.endFor();
+  loop(LoopKind::Serial, most, least, least);
+  b.endFor();
+  loop(LoopKind::Serial, int64_t{0}, most - 1,
+       int64_t{2}); // the variable itself: no sum leaves 64 bits
+  b.endFor();
+  std::string text = finishedText();
+  for (const char* range : {"= %c0 to %c2 step %c1", "= %c0 to %c4 step %c1",
+                            "= %c0 to %c9223372036854775806 step %c2"})
+    EXPECT_THAT(text, HasSubstr(range));
 }
 
 TEST_F(ControlTest, RefusesBadLoops) {

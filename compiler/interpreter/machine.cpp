@@ -493,9 +493,9 @@ void Machine::setPoint(Agent& agent, tile::ParallelOp op) {
 mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator) {
   Scope& scope = agent.scopes.back();
   if (auto loop = llvm::dyn_cast<tile::ForOp>(scope.owner)) {
-    scope.induction += scope.step;
+    const bool isBeyond = __builtin_add_overflow(scope.induction, scope.step, &scope.induction);
     ++scope.turn;
-    if (scope.induction < scope.upper) {
+    if (!isBeyond && scope.induction < scope.upper) {
       scope.next = scope.block->begin();
       agent.scalars[loop.getInductionVar()] = {scope.induction, 0};
       return mlir::success();

@@ -272,7 +272,7 @@ class ControlFlow(ExpressionEvaluator):
             if function is range:
                 from ..language.loops import serial
 
-                args = [self.value(a) for a in node.args]
+                args = self._items(node.args)
                 self.mark(node)
                 return POISON if any(isinstance(a, Poison) for a in args) else serial(*args)
         value = self.value(node)

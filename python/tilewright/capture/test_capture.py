@@ -234,7 +234,7 @@ def test_loops():
     @T.prim_func
     def kernel(A: T.Tensor((8, 8), "float32"), n: T.int32):
         with T.Kernel(1):
-            for i in range(2, n, 3):
+            for i in range(*(2, n), 3):
                 A[i, 0] = 0.0
             for i, j in T.grid(2, 3):
                 A[i, j] = 1.0
