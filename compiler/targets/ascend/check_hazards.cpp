@@ -14,13 +14,13 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/insert_flags.h"
-#include "compiler/targets/ascend/analysis/interleave.h"
 #include "compiler/targets/ascend/analysis/separate_flags.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/own_order.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/vector_pairs.h"
 #include "compiler/targets/ascend/vector_steps.h"
@@ -148,6 +148,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
       return;
     told.clear();
     openOnChip.reset();
+    ownOrder.reset();
     toldSwitches.clear();
     hasToldOfVendor = false;
     warnOfVectorPairs(getOperation());
@@ -170,13 +171,14 @@ struct CheckHazards : KernelPass<CheckHazards> {
     for (const auto& [pair, finding] : verdict.findings)
       findings[{pair.first->id, pair.second->id}] = describe(finding, model->values);
     SmallVector<Hazard> hazards;
+    const model::Conflicts conflicts(model->program);
     llvm::copy_if(verdict.hazards, std::back_inserter(hazards), [&](const Hazard& hazard) {
-      return !isOrderedBetweenCores(hazard) && !isLeftToHost(hazard) &&
+      return !isOrderedBetweenCores(hazard, conflicts) && !isLeftToHost(hazard) &&
              (hazard.earlier->queue.agent == hazard.later->queue.agent ||
               !model->hasOwnCrossFlags || model::meetInOwnBuffer(*hazard.earlier, *hazard.later));
     });
     if (!hazards.empty())
-      warnOfMissing(hazards, model::Conflicts(model->program), own);
+      warnOfMissing(hazards, conflicts, own);
     // Ways out of a loop are more than are followed apart for sure.
     if (structured)
       llvm::append_range(verdict.unproven, std::exchange(verdict.faults, {}));
@@ -311,36 +313,34 @@ struct CheckHazards : KernelPass<CheckHazards> {
   /// What flags of the kernel's own between cores order: all that touches global memory. False if it can't
   /// be told.
   bool checkBetweenCores() {
-    constexpr size_t most = 1500; // of statements and flags that are written out
-    const std::unique_ptr<ModelOfKernel> model = buildProgram(checked, OwnCrossFlags::Shown);
-    if (model->unknownCrossFlag) {
-      model->unknownCrossFlag->emitRemark()
-          << withoutNumber(model->unknownCrossFlag)
+    ownOrder = std::make_shared<OwnOrder>(checked);
+    const ModelOfKernel& model = ownOrder->model();
+    if (model.unknownCrossFlag)
+      model.unknownCrossFlag->emitRemark()
+          << withoutNumber(model.unknownCrossFlag)
           << "what the flags between its cores order isn't checked while it is compiled, but the "
              "host checks it";
+    if (!ownOrder->isFollowed())
       return false;
-    }
-    const std::optional<model::Interleaved> order = interleave(model->program, most);
-    if (!order)
-      return false;
-    report(order->faults, *model);
-    if (!order->faults.empty())
+    report(ownOrder->faults(), model);
+    if (!ownOrder->faults().empty())
       return true;
-    const model::Conflicts conflicts(order->program);
     openOnChip.emplace();
-    for (const Hazard& hazard : check(order->program, conflicts).hazards)
+    ownOrder->forEachHazard([&](const Hazard& hazard, const model::Conflicts& conflicts) {
       if (isGlobal(hazard))
         warn(hazard, conflicts);
       else
         openOnChip->emplace(operationOf(hazard.earlier), operationOf(hazard.later));
+    });
     return true;
   }
 
   /// Whether the kernel's own flags between cores order two instructions of one core: what the other core has waited
   /// for is over when it tells something back.
-  bool isOrderedBetweenCores(const Hazard& hazard) const {
+  bool isOrderedBetweenCores(const Hazard& hazard, const model::Conflicts& conflicts) const {
     return openOnChip &&
-           !openOnChip->contains({operationOf(hazard.earlier), operationOf(hazard.later)});
+           !openOnChip->contains({operationOf(hazard.earlier), operationOf(hazard.later)}) &&
+           ownOrder->tellsOf(hazard, conflicts);
   }
 
   /// Of many hazards one flag may be all that is missing, and what the first two of three pipes need orders the
@@ -361,7 +361,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     std::set<std::pair<unsigned, unsigned>>
         without; // what leads from where to where, and wasn't missing
     llvm::erase_if(missing, [&](const Hazard& hazard) {
-      const bool isOrdered = isOrderedBetweenCores(hazard) || isLeftToHost(hazard);
+      const bool isOrdered = isOrderedBetweenCores(hazard, conflicts) || isLeftToHost(hazard);
       if (isOrdered)
         without.insert(ends(hazard));
       return isOrdered;
@@ -445,6 +445,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
   bool betweenCores = true, split = true, hasOwnCrossFlags = false;
   /// The kernel, or a copy of it in which what leaves loops early are branches.
   func::FuncOp checked;
+  /// Of a kernel with flags of its own between cores.
+  std::shared_ptr<const OwnOrder> ownOrder;
   /// What touches the same bytes on chip although the kernel's own flags between cores are followed; nothing where they
   /// aren't.
   std::optional<std::set<std::pair<Operation*, Operation*>>> openOnChip;

@@ -512,3 +512,87 @@ func.func @each_adds_its_own(%A: !tile.buffer<2x64xf32, global>, %C: !tile.buffe
   }
   return
 }
+
+// -----
+// A long loop without flags between the cores: those around it are followed all the same.
+func.func @beside_a_long_loop(%A: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    ascend.scope cube {
+      // expected-error@+1 {{cross-core flag 0 of the cube core is waited for, but nothing has set it}}
+      ascend.wait_cross_flag %c0
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %c64 step %c1 {
+        ascend.pipe_barrier mte2
+        npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      }
+    }
+  }
+  return
+}
+
+// -----
+// A flag to the other core and one back order the two copies, but for n of 0 there are none.
+func.func @no_round_trip(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer<64xf32, global>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%m) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    ascend.scope cube {
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.wait_cross_flag %c0
+        ascend.set_cross_flag fix, %c1
+      }
+    }
+    ascend.scope vector {
+      // expected-note@+1 {{the earlier one is here}}
+      npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[0] [64] : !tile.buffer<64xf32, global>
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.set_cross_flag mte3, %c0
+        ascend.wait_cross_flag %c1
+      }
+      // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB reads of 'x', but nothing orders them: set a flag from MTE3 to MTE2}}
+      npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    }
+  }
+  return
+}
+
+// -----
+// Of a long loop the first turns are followed: what only later ones do has no order by them.
+func.func @in_a_late_turn(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c50 = arith.constant 50 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    ascend.scope cube {
+      tile.for %i = %c0 to %c64 step %c1 {
+        ascend.wait_cross_flag %c0
+        ascend.set_cross_flag fix, %c1
+      }
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %c64 step %c1 {
+        ascend.set_cross_flag mte3, %c0
+        ascend.wait_cross_flag %c1
+        %late = arith.cmpi eq, %i, %c50 : index
+        scf.if %late {
+          // expected-note@+1 {{the earlier one is here}}
+          npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[0] [64] : !tile.buffer<64xf32, global>
+          // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB reads of 'x', but nothing orders them: set a flag from MTE3 to MTE2}}
+          npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+        }
+      }
+    }
+  }
+  return
+}

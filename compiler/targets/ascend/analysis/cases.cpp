@@ -137,6 +137,24 @@ std::vector<std::unique_ptr<Cases::Case>> Cases::examples() const {
   return found;
 }
 
+std::vector<Values> Cases::leastOnes() const {
+  size_t count = 1;
+  for (const Symbol& symbol : symbols)
+    count = std::clamp(symbol.begins.size(), count, size_t{5});
+  std::vector<Values> runs;
+  for (size_t run = 0; run < count; ++run) {
+    Values values;
+    for (const Symbol& symbol : symbols) {
+      const size_t number = std::min(run, symbol.begins.size() - 1);
+      // The first case may have no least number.
+      const int64_t value = number == 0 ? symbol.begins[1] - 1 : symbol.begins[number];
+      values[symbol.number] = {value, value};
+    }
+    runs.push_back(std::move(values));
+  }
+  return runs;
+}
+
 bool Cases::always(const Slice& of, const IsSo& isSo) {
   slice = &of;
   noteAsked();

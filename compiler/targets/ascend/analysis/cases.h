@@ -29,6 +29,8 @@ public:
   };
   /// A few single cases of the whole program in which all iterations are written out.
   std::vector<std::unique_ptr<Case>> examples() const;
+  /// A few runs, from such as have the least numbers on: in the k-th each value is in the k-th of its cases.
+  std::vector<Values> leastOnes() const;
   /// Whether something is so in all runs, asked of as large parts of them as it is so of, down to single cases.
   /// False also where that is too much to ask.
   using IsSo = std::function<bool(Case& part, bool isSingle)>;

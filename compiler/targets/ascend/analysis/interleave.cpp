@@ -168,16 +168,19 @@ private:
 
 } // namespace
 
-std::optional<Interleaved> interleave(const Program& program, size_t most) {
-  std::optional<Unrolled> unrolled = unrollFirst(program, most);
+std::optional<Interleaved> interleave(const Program& program, size_t most, const Values& values,
+                                      int64_t mostUnknown) {
+  const std::optional<Unrolled> unrolled = unrollFirst(program, most, nullptr, values, mostUnknown);
   if (!unrolled)
     return std::nullopt;
   for (const Node* node : unrolled->program.body)
     if (node->kind != NodeKind::Sync && linksAgents(unrolled->program, *node))
       return std::nullopt;
   Interleaved result = Interleaver(*unrolled).run();
-  if (!unrolled->isComplete && !result.faults.empty())
+  const auto links = [&](const Node* loop) { return linksAgents(program, *loop); };
+  if (!result.faults.empty() && std::ranges::any_of(unrolled->cut, links))
     return std::nullopt;
+  result.cut = unrolled->cut;
   return result;
 }
 

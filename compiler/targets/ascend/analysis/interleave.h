@@ -22,10 +22,13 @@ struct Interleaved {
   std::vector<const Node*> origins;
   /// What an agent waits for in vain, and what nothing waits for; flags of the given program.
   std::vector<Fault> faults;
+  /// Loops that run a few iterations only: long ones and those of unknown length.
+  std::set<const Node*> cut;
 };
 
-/// Long loops and those of unknown length run a few iterations only, if flags fit nonetheless. Nothing
-/// where a branch of which nothing is known holds a flag between agents, or at more than `most` nodes.
-std::optional<Interleaved> interleave(const Program& program, size_t most);
+/// Nothing where a branch of which nothing is known holds a flag between agents, where flags don't fit because a loop
+/// that has such is cut, or at more than `most` nodes. Of runs as those of `unrollFirst`.
+std::optional<Interleaved> interleave(const Program& program, size_t most,
+                                      const Values& values = {}, int64_t mostUnknown = kEndless);
 
 } // namespace tilewright::ascend::model

@@ -32,6 +32,9 @@ public:
     result.program.hasPhasesOfBranches = true; // what is left of loops decides a proof
   }
 
+  int64_t mostUnknown =
+      kEndless; ///< turns of loops of unknown length, of which only the first ones are written out
+
   /// Nothing if more than `most` nodes would result.
   std::optional<Unrolled> run(size_t most) {
     mostNodes = most;
@@ -222,12 +225,13 @@ private:
     if (isShort)
       return copyFirst(trips.low);
     result.isComplete = false;
+    result.cut.insert(loop);
     if (mostFirst && trips.high <= std::min(longest, mostInBranches)) {
       copyFirst(trips.low);
       return copyInBranches(loop, trips, to, parent);
     }
     if (!mostFirst)
-      return copyFirst(longest);
+      return copyFirst(std::min(longest, isKnown ? trips.low : std::max(mostUnknown, trips.low)));
     // Written out before and behind the rest.
     const int64_t first = isKnown ? 1 : std::min(trips.low, *mostFirst), behind = isKnown ? 1 : 0;
     copyFirst(first);
@@ -411,11 +415,14 @@ std::optional<Unrolled> unroll(const Program& program, size_t most, const Values
   return std::nullopt;
 }
 
-std::optional<Unrolled> unrollFirst(const Program& program, size_t most, const Slice* slice) {
-  for (const int64_t longest : {int64_t{32}, int64_t{8}, int64_t{4}})
-    if (std::optional<Unrolled> result =
-            Unroller(program, longest, std::nullopt, {}, {}, slice).run(most))
+std::optional<Unrolled> unrollFirst(const Program& program, size_t most, const Slice* slice,
+                                    const Values& values, int64_t mostUnknown) {
+  for (const int64_t longest : {int64_t{32}, int64_t{8}, int64_t{4}}) {
+    Unroller unroller(program, longest, std::nullopt, {}, values, slice);
+    unroller.mostUnknown = mostUnknown;
+    if (std::optional<Unrolled> result = unroller.run(most))
       return result;
+  }
   return std::nullopt;
 }
 

@@ -18,6 +18,8 @@ struct Unrolled {
   std::vector<std::map<const Node*, int64_t>> turns;
   /// Nothing is left of any loop.
   bool isComplete = true;
+  /// Loops of which not all iterations are written out, somewhere.
+  std::set<const Node*> cut;
 };
 
 /// How branches go of which the iteration tells nothing, by the number of what they ask.
@@ -31,8 +33,10 @@ constexpr size_t kMostUnrolled = 400;
 std::optional<Unrolled> unroll(const Program& program, size_t most, const Values& values = {},
                                const Answers& answers = {}, const Slice* slice = nullptr);
 
-/// Without any loop: of those that are too long, or of unknown length, only the first iterations.
+/// Without any loop: of those that are too long, or of unknown length, only the first iterations. Of runs in which
+/// values are what `values` says, and no loop of unknown length has more turns than `mostUnknown`.
 std::optional<Unrolled> unrollFirst(const Program& program, size_t most,
-                                    const Slice* slice = nullptr);
+                                    const Slice* slice = nullptr, const Values& values = {},
+                                    int64_t mostUnknown = kEndless);
 
 } // namespace tilewright::ascend::model
