@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flags between the cores by hand, those within a core by the compiler: a tensor that both kinds of
-core touch keeps the order of the text in each of them."""
+core touch keeps the order of the text in each of them, but for what the flags by hand order."""
 
 from __future__ import annotations
 
@@ -97,6 +97,9 @@ def test_a_reader_overwrites() -> None:
         overwritten_by_its_reader, target="ascend", pass_configs=WITHIN_CORES
     )
     assert number_of(kernel, "MTE2_FIX") == 1
+    for ordered in ("FIX_MTE2", "MTE3_MTE2"):  # by the flags there and back
+        assert number_of(kernel, ordered) == 0
+    assert number_of(kernel, "FIX_M") == 2  # of the product: before the loop and in it
     a = random.integers(-1, 2, (SIZE, SIZE)).astype(np.float16)
     w, c = np.zeros_like(a), np.zeros((TURNS, SIZE, SIZE), np.float32)
     kernel(a, w, c)
@@ -112,6 +115,8 @@ def test_the_other_core_overwrites() -> None:
         overwritten_by_the_other_core, target="ascend", pass_configs=WITHIN_CORES
     )
     assert number_of(kernel, "MTE2_MTE3") == 1
+    for ordered in ("M_MTE1", "FIX_MTE2", "FIX_M", "MTE3_MTE2"):
+        assert number_of(kernel, ordered) == 0
     a = random.integers(-1, 2, (SIZE, SIZE)).astype(np.float16)
     w, p, c = np.zeros_like(a), np.zeros_like(a), np.zeros_like(a)
     kernel(a, w, p, c)

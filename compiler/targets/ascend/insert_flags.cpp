@@ -10,27 +10,32 @@
 ///   ascend.wait_flag mte2 to v, %c0 {ascend.why = ..., ascend.why_number = 0}
 ///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c64)
 ///
-/// Of a kernel with flags of its own only the parts of one statement are ordered (mark_statements.h).
+/// Of a kernel with flags of its own only the parts of one statement are ordered (mark_statements.h). What such flags
+/// between cores order, there and back, gets none (own_order.h).
 /// Between the cube and the vector cores it puts cross-core flags. It stands behind the planning of
 /// memory, because reuse of bytes makes hazards, and before the split, while both kinds of core are
 /// in one text order. docs/ascend-sync.md says how it works.
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/analysis/insertion_places.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/mark_statements.h"
+#include "compiler/targets/ascend/own_order.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include "compiler/ir/structure_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
 
 using namespace mlir;
+using model::Hazard;
 using model::Insertion;
 using model::Node;
 using model::Sync;
@@ -157,6 +162,22 @@ private:
   const std::vector<Insertion>& insertions;
 };
 
+/// All ends, with the scopes that are there for them alone.
+void eraseInsertion(func::FuncOp kernel, unsigned number) {
+  SmallVector<Operation*> ends;
+  kernel.walk([&](Operation* op) {
+    auto of = op->getAttrOfType<IntegerAttr>(kWhyNumberAttr);
+    if (of && of.getInt() == number)
+      ends.push_back(op);
+  });
+  for (Operation* end : ends) {
+    auto scope = dyn_cast<ScopeOp>(end->getParentOp());
+    end->erase();
+    if (scope && llvm::all_of(scope.getBody().front(), [](Operation& op) { return isPure(&op); }))
+      scope.erase();
+  }
+}
+
 struct InsertFlags : KernelPass<InsertFlags> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InsertFlags)
   static constexpr llvm::StringLiteral kArgument = "ascend-insert-flags";
@@ -198,7 +219,30 @@ struct InsertFlags : KernelPass<InsertFlags> {
     if (!inserted.failures.empty())
       return signalPassFailure();
     Writer(*model, conflicts, inserted.insertions).write();
+    if (model->hasOwnCrossFlags && !model->exit)
+      dropOrderedByOwnFlags(*model, conflicts, inserted.insertions);
     unmarkStatements(getOperation());
+  }
+
+  /// Takes out what the kernel's own flags, there and back, order too: the model knows nothing of them.
+  void dropOrderedByOwnFlags(ModelOfKernel& model, const model::Conflicts& conflicts,
+                             ArrayRef<Insertion> insertions) {
+    auto order = std::make_unique<OwnOrder>(getOperation());
+    if (!order->isFollowed() || !order->faults().empty() || !order->areOfAllLengths())
+      return;
+    for (const Insertion& insertion : insertions) {
+      if (insertion.isCross || order->isNeeded(insertion.number))
+        continue;
+      const std::vector<Hazard> before = check(model.program, conflicts).hazards;
+      const auto isTold = [&](const Hazard& hazard) {
+        return llvm::is_contained(before, hazard) || order->tellsOf(hazard, conflicts);
+      };
+      if (!llvm::all_of(check(model.program, conflicts, insertion.number).hazards, isTold))
+        continue;
+      remove(model.program, insertion.number);
+      eraseInsertion(getOperation(), insertion.number);
+      order = std::make_unique<OwnOrder>(getOperation());
+    }
   }
 
   /// Nothing leaves a statement in its middle, but what is ordered from one turn of a loop to the next would be

@@ -604,3 +604,96 @@ func.func @left_where_it_would_load(%A: !tile.buffer<64xf32, global>, %n: index)
   }
   return
 }
+
+// -----
+// The kernel's own flag to the other core, and the one back, order the store and the next turn's load, too.
+// CHECK-LABEL: func.func @round_trips
+// CHECK-NOT: mte3 to mte2
+// CHECK: return
+func.func @round_trips(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    ascend.scope cube {
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.wait_cross_flag %c0
+        ascend.set_cross_flag fix, %c1
+      }
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %n step %c1 {
+        npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+        npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[0] [64] : !tile.buffer<64xf32, global>
+        ascend.set_cross_flag mte3, %c0
+        ascend.wait_cross_flag %c1
+      }
+    }
+  }
+  return
+}
+
+// -----
+// Where n is 0, there are none.
+// CHECK-LABEL: func.func @no_round_trip
+// CHECK: npu.store_ub
+// CHECK: ascend.set_flag mte3 to mte2
+// CHECK: ascend.wait_flag mte3 to mte2
+// CHECK: npu.load_ub
+func.func @no_round_trip(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer<64xf32, global>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%m) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    ascend.scope cube {
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.wait_cross_flag %c0
+        ascend.set_cross_flag fix, %c1
+      }
+    }
+    ascend.scope vector {
+      npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[0] [64] : !tile.buffer<64xf32, global>
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.set_cross_flag mte3, %c0
+        ascend.wait_cross_flag %c1
+      }
+      npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    }
+  }
+  return
+}
+
+// -----
+// Nor where another number says how often the cores tell each other: few turns of both aren't all runs then.
+// CHECK-LABEL: func.func @two_lengths
+// CHECK: ascend.set_flag mte3 to mte2
+// CHECK: return
+func.func @two_lengths(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer<64xf32, global>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%m) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    ascend.scope cube {
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.wait_cross_flag %c0
+        ascend.set_cross_flag fix, %c1
+      }
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %m step %c1 {
+        npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[0] [64] : !tile.buffer<64xf32, global>
+      }
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.set_cross_flag mte3, %c0
+        ascend.wait_cross_flag %c1
+      }
+      tile.for %i = %c0 to %m step %c1 {
+        npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      }
+    }
+  }
+  return
+}
