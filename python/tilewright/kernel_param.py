@@ -41,5 +41,8 @@ class KernelParam(dict[str, Any]):
     def is_unsigned(self) -> bool:
         return str(self.dtype).startswith("uint")
 
+    def is_float4(self) -> bool:
+        return str(self.dtype).startswith("float4")
+
     def is_float8(self) -> bool:
         return str(self.dtype).startswith("float8")

@@ -430,6 +430,10 @@ def test_parameters_of_a_kernel():
     assert [param.is_boolean() for param in params] == [False, True, False, False]
     assert [param.is_unsigned() for param in params[:3]] == [False, False, True]
     assert [param.is_float8() for param in params] == [True, False, False, False]
+    assert [KernelParam(dtype, [4]).is_float4() for dtype in (T.float4_e2m1fn, T.int4)] == [
+        True,
+        False,
+    ]
     made = KernelParam(T.float16, [3, 4])
     assert (made.dtype, made.shape, made["dtype"]) == (T.float16, [3, 4], "float16")
 

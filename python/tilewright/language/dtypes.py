@@ -162,6 +162,15 @@ class Dtype(str):
     def is_float(self) -> bool:
         return "float" in self
 
+    def is_float4(self) -> bool:
+        return is_float4(self)
+
+    def is_float4_e2m1fn(self) -> bool:
+        return is_float4_e2m1fn(self)
+
+    def is_float4_e2m1_unpacked(self) -> bool:
+        return is_float4_e2m1_unpacked(self)
+
 
 def _symbol(dtype: Dtype) -> Any:
     """`n = T.int32()`: TVM's way to name an extent, for T.match_buffer, or what T.let gives a
@@ -189,7 +198,7 @@ def _split(name: str) -> tuple[str, int]:
 def _all_dtypes() -> dict[str, Dtype]:
     table = {name: Dtype(name) for name in _SCALARS}
     for name in _SCALARS:
-        if name != "bool":
+        if name not in ("bool", "float4_e2m1_unpacked"):
             table.update({f"{name}x{n}": Dtype(f"{name}x{n}") for n in _LANES})
     for alias, name in ALIASES.items():
         table[alias] = table[name]
@@ -242,6 +251,28 @@ def to_dtype(value: object) -> Dtype:
         hint = f"; did you mean {meant!r}?" if meant else did_you_mean(name, known)
         raise ValueError(f"there is no dtype {name!r}{hint}")
     return dtype
+
+
+def _scalar(dtype: object) -> str:
+    """The name of one lane of what names a dtype; empty for all else."""
+    name = dtype if isinstance(dtype, str) else _foreign_name(dtype)
+    return "" if name is None or name not in DTYPES else str(DTYPES[name].scalar)
+
+
+def is_float4_e2m1fn(dtype: object) -> bool:
+    """Whether it is the packed float of 4 bits, or a vector of it; not so what names no dtype."""
+    return _scalar(dtype) == "float4_e2m1fn"
+
+
+def is_float4_e2m1_unpacked(dtype: object) -> bool:
+    """Whether it is the float of 4 bits that has a byte of its own, by our name or TVM's."""
+    is_custom = isinstance(dtype, str) and dtype == "custom[float4_e2m1_unpacked]8"
+    return is_custom or _scalar(dtype) == "float4_e2m1_unpacked"
+
+
+def is_float4(dtype: object) -> bool:
+    """Whether it is a float of 4 bits, packed or not."""
+    return is_float4_e2m1fn(dtype) or is_float4_e2m1_unpacked(dtype)
 
 
 #: TVM's name for it.

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import importlib
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -29,6 +31,29 @@ def test_widths(name, bits, lanes, bytes_):
 
 def test_all_have_a_width():
     assert all(dtype.bits > 0 for dtype in DTYPES.values())
+
+
+@pytest.mark.parametrize("module", ["tilewright.dtypes", "tilewright.language.dtypes"])
+def test_floats_of_4_bits(module):
+    """Packed or not, as methods and as functions, of all that names a dtype, or none."""
+    dtypes = importlib.import_module(module)
+    asked = ("is_float4", "is_float4_e2m1fn", "is_float4_e2m1_unpacked")
+    for dtype, answers in (
+        (T.float4_e2m1fn, (True, True, False)),
+        (T.float4_e2m1fnx2, (True, True, False)),
+        (T.float4_e2m1_unpacked, (True, False, True)),
+        (T.float16, (False, False, False)),
+        (T.float8_e4m3fn, (False, False, False)),
+        (T.int4, (False, False, False)),
+    ):
+        assert tuple(getattr(dtype, name)() for name in asked) == answers
+        for form in (dtype, str(dtype)):
+            assert tuple(getattr(dtypes, name)(form) for name in asked) == answers
+    assert dtypes.is_float4("custom[float4_e2m1_unpacked]8")
+    assert dtypes.is_float4_e2m1_unpacked("custom[float4_e2m1_unpacked]8")
+    for other in (float, np.float16, np.dtype("int8"), None, 4, "float5"):
+        assert not any(getattr(dtypes, name)(other) for name in asked)
+    assert not hasattr(T, "float4_e2m1_unpackedx2")
 
 
 def test_forms():
