@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
+from cut_products import LAYOUTS, SIZES, Layout, Sizes, operands, shapes
 from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
@@ -17,14 +17,6 @@ from tilewright.testing import interpret
 
 GROUP = KernelGroup()
 random = np.random.default_rng(61)
-Layout = tuple[bool, bool]  #: whether a and b are transposed
-LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
-Sizes = tuple[Any, Any, Any]
-
-
-def shapes(sizes: Sizes, layout: Layout) -> list[tuple[Any, Any]]:
-    m, n, k = sizes
-    return [(k, m) if layout[0] else (m, k), (n, k) if layout[1] else (k, n)]
 
 
 def tails(sizes: Sizes, block: Sizes, layout: Layout, dtype: str, *, waits: bool) -> PrimFunc:
@@ -80,39 +72,16 @@ def tails(sizes: Sizes, block: Sizes, layout: Layout, dtype: str, *, waits: bool
     return main
 
 
-def operands(
-    sizes: tuple[int, int, int], layout: Layout, dtype: str
-) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """The three arguments, of whole numbers, whose products are exact, and what is expected."""
-    m, n, k = sizes
-    number = np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
-    a, b = (random.integers(-8, 9, shape).astype(number) for shape in ((m, k), (k, n)))
-    result = np.zeros((m, n), np.int32 if dtype == "int8" else np.float32)
-    given = [np.ascontiguousarray(x.T) if t else x for x, t in zip((a, b), layout, strict=True)]
-    return [*given, result], a.astype(np.float64) @ b.astype(np.float64)
-
-
-#: Sizes of a kernel and of its tiles: with and without tails, below one fractal, one row.
-SIZES = [
-    ((70, 50, 45), (32, 32, 32)),
-    ((100, 72, 96), (64, 32, 64)),
-    ((33, 97, 33), (32, 64, 32)),
-    ((7, 5, 3), (32, 32, 32)),
-    ((1, 64, 130), (64, 64, 64)),
-    ((64, 1, 64), (32, 32, 32)),
-    ((90, 10, 100), (64, 16, 32)),
-]
-
 for each in LAYOUTS:
     letters = "".join("T" if turned else "N" for turned in each)
     for dtype in ("float16", "bfloat16", "float32", "int8"):
         for sizes, block in SIZES:
             if dtype == "int8" and block[1] % 32 != 0 and not each[1]:
                 continue
-            given, expected = operands(sizes, each, dtype)
+            given, expected = operands(random, sizes, each, dtype)
             name = f"{dtype} {letters} {sizes} in {block}"
             GROUP.add(name, tails(sizes, block, each, dtype, waits=False), given, expected)
-        given, expected = operands((75, 83, 79), each, dtype)
+        given, expected = operands(random, (75, 83, 79), each, dtype)
         names = (T.symbolic("m"), T.symbolic("n"), T.symbolic("k"))
         dynamic = tails(names, (32, 64, 64), each, dtype, waits=True)
         GROUP.add(f"{dtype} {letters} dynamic", dynamic, given, expected, configs={})
@@ -164,7 +133,7 @@ def counted(dtype: str) -> PrimFunc:
 
 
 for n, k in ((64, 64), (40, 50), (16, 64), (1, 1), (33, 7)):
-    given, _ = operands((48, 64, 128), (False, True), "float16")
+    given, _ = operands(random, (48, 64, 128), (False, True), "float16")
     a, b = (each.astype(np.float64) for each in given[:2])
     expected = sum(a[:, i : i + k] @ b[:, i : i + k].T for i in (0, 64))
     expected[:, n:] = 0
@@ -223,7 +192,7 @@ def in_turn(sizes: Sizes, block: Sizes) -> PrimFunc:
 
 
 for sizes in ((80, 100, 200), (48, 64, 129), (64, 64, 64)):
-    given, expected = operands(sizes, (False, False), "float16")
+    given, expected = operands(random, sizes, (False, False), "float16")
     given[2] = given[2].astype(np.float16)
     made = in_turn(sizes, (64, 64, 32))
     GROUP.add(f"in turn {sizes}", made, given, expected, configs={}, rtol=2**-10)
@@ -265,7 +234,7 @@ def fetched_ahead(inner: int) -> PrimFunc:
 
 
 for inner in (100, 70, 33, 128):
-    given, expected = operands((32, 32, inner), (False, False), "float16")
+    given, expected = operands(random, (32, 32, inner), (False, False), "float16")
     expected[29:] = 0
     GROUP.add(f"fetched ahead {inner}", fetched_ahead(inner), [*given, 29], {2: expected})
 
@@ -308,7 +277,7 @@ def to_operands(rows: bool) -> PrimFunc:
 
 
 for count in (64, 40, 17, 1):
-    given, _ = operands((64, 64, 32), (False, False), "float16")
+    given, _ = operands(random, (64, 64, 32), (False, False), "float16")
     a, b = (each.astype(np.float64) for each in given[:2])
     product = a @ b
     arguments = [*given[:2], np.zeros((64, 32), np.float32), count]
@@ -348,7 +317,7 @@ def beyond_tensors(dtype: str) -> PrimFunc:
 
 for m, k in ((64, 64), (64, 30), (33, 60), (40, 50), (5, 51)):
     for dtype in ("float16", "float32"):
-        given, _ = operands((40, 40, 50), (False, False), dtype)
+        given, _ = operands(random, (40, 40, 50), (False, False), dtype)
         expected = np.zeros((64, 64))
         a, b = (each.astype(np.float64) for each in given[:2])
         expected[: min(m, 40), : min(m, 40)] = a[:m, :k] @ b[:k, :m]
@@ -452,7 +421,7 @@ def through_vector_cores(by_vid: bool) -> PrimFunc:
 
 for by_vid in (False, True):
     for m, n in ((32, 48), (32, 20), *(() if by_vid else ((17, 33), (3, 1)))):
-        given, _ = operands((32, 48, 64), (False, False), "float16")
+        given, _ = operands(random, (32, 48, 64), (False, False), "float16")
         given = [each // 4 if each.dtype == np.float16 else each for each in given]
         given[2] = np.zeros((32, 64), np.float32)
         a, b = (each.astype(np.float64) for each in given[:2])

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/attribute_checks.h"
 #include "compiler/targets/cpu/machine.h"
 #include "compiler/targets/cpu/passes.h"
 
@@ -11,8 +12,8 @@
 namespace tilewright::cpu {
 
 void registerPasses(mlir::DialectRegistry& registry) {
-  registry
-      .insert<mlir::LLVM::LLVMDialect, mlir::cf::ControlFlowDialect, mlir::vector::VectorDialect>();
+  registry.insert<AttributeChecks, mlir::LLVM::LLVMDialect, mlir::cf::ControlFlowDialect,
+                  mlir::vector::VectorDialect>();
   std::string problem;
   const Machine machine = *findMachine("avx512", problem);
   mlir::registerPass([] { return createPlaceSizedTiles(); });
