@@ -227,21 +227,24 @@ struct InsertFlags : KernelPass<InsertFlags> {
   /// Takes out what the kernel's own flags, there and back, order too: the model knows nothing of them.
   void dropOrderedByOwnFlags(ModelOfKernel& model, const model::Conflicts& conflicts,
                              ArrayRef<Insertion> insertions) {
-    auto order = std::make_unique<OwnOrder>(getOperation());
-    if (!order->isFollowed() || !order->faults().empty() || !order->areOfAllLengths())
+    OwnOrder order(getOperation());
+    if (!order.isFollowed() || !order.faults().empty() || !order.areOfAllLengths())
       return;
+    const auto isTold = [&](unsigned number) {
+      if (order.isComplete())
+        return true;
+      const std::vector<Hazard> with = check(model.program, conflicts).hazards,
+                                without = check(model.program, conflicts, number).hazards;
+      return llvm::all_of(without, [&](const Hazard& hazard) {
+        return llvm::is_contained(with, hazard) || order.tellsOf(hazard, conflicts);
+      });
+    };
     for (const Insertion& insertion : insertions) {
-      if (insertion.isCross || order->isNeeded(insertion.number))
+      const unsigned number = insertion.number;
+      if (insertion.isCross || !isTold(number) || !order.leaveOut(number))
         continue;
-      const std::vector<Hazard> before = check(model.program, conflicts).hazards;
-      const auto isTold = [&](const Hazard& hazard) {
-        return llvm::is_contained(before, hazard) || order->tellsOf(hazard, conflicts);
-      };
-      if (!llvm::all_of(check(model.program, conflicts, insertion.number).hazards, isTold))
-        continue;
-      remove(model.program, insertion.number);
-      eraseInsertion(getOperation(), insertion.number);
-      order = std::make_unique<OwnOrder>(getOperation());
+      remove(model.program, number);
+      eraseInsertion(getOperation(), number);
     }
   }
 

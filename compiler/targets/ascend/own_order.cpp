@@ -50,14 +50,15 @@ bool OwnOrder::tellsOf(const model::Hazard& hazard, const model::Conflicts& conf
 
 void OwnOrder::addMeetings() const {
   meetings.emplace();
-  const auto& [order, conflicts] = *runs.front();
-  const model::Phases phases(order.program.nodes.size());
-  for (const Node& node : order.program.nodes) {
+  const model::Program& program = runs.front()->order.program;
+  const model::Conflicts& conflicts = runs.front()->conflicts;
+  const model::Phases phases(program.nodes.size());
+  for (const Node& node : program.nodes) {
     if (node.kind != model::NodeKind::Statement)
       continue;
     const unsigned instance = conflicts.instanceOf(&node, phases);
     for (const bool isGlobal : {false, true})
-      conflicts.conflictsOf(instance, isGlobal).forEach([&, &conflicts = conflicts](size_t record) {
+      conflicts.conflictsOf(instance, isGlobal).forEach([&](size_t record) {
         const Node* other = conflicts.record(record).statement;
         if (other->id < node.id)
           (*meetings)[isGlobal].emplace(operationOf(other), operationOf(&node));
@@ -65,12 +66,28 @@ void OwnOrder::addMeetings() const {
   }
 }
 
-bool OwnOrder::isNeeded(unsigned insertion) const {
-  return std::ranges::any_of(runs, [&](const std::unique_ptr<Run>& run) {
-    const model::Verdict with = check(run->order.program, run->conflicts);
-    const model::Verdict without = check(run->order.program, run->conflicts, insertion);
-    return with.hazards != without.hazards || with.faults != without.faults;
+bool OwnOrder::leaveOut(unsigned insertion) {
+  constexpr unsigned leftOut = model::kNone - 1;
+  for (const std::unique_ptr<Run>& run : runs)
+    if (!run->verdict)
+      run->verdict = check(run->order.program, run->conflicts);
+  std::vector<model::Sync*> syncs;
+  for (const std::unique_ptr<Run>& run : runs)
+    for (Node& node : run->order.program.nodes)
+      if (node.kind == model::NodeKind::Sync && node.sync.insertion == insertion)
+        syncs.push_back(&node.sync);
+  const auto call = [&](unsigned name) {
+    for (model::Sync* sync : syncs)
+      sync->insertion = name;
+  };
+  call(leftOut);
+  const bool isNeedless = std::ranges::all_of(runs, [](const std::unique_ptr<Run>& run) {
+    const model::Verdict without = check(run->order.program, run->conflicts, leftOut);
+    return without.hazards == run->verdict->hazards && without.faults == run->verdict->faults;
   });
+  if (!isNeedless)
+    call(insertion);
+  return isNeedless;
 }
 
 bool OwnOrder::areOfAllLengths() const {

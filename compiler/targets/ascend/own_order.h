@@ -26,6 +26,10 @@ public:
   bool isFollowed() const {
     return !runs.empty();
   }
+  /// Whether they tell of all turns of all loops.
+  bool isComplete() const {
+    return runs.front()->order.cut.empty();
+  }
   /// What doesn't match, in a run of as many turns as possible: then nothing is told of the order.
   const std::vector<model::Fault>& faults() const {
     return runs.front()->order.faults;
@@ -34,9 +38,9 @@ public:
   void forEachHazard(const Visit& visit) const;
   /// Whether the runs tell of a hazard of the same kernel: of all, or its statements meet in turns that are written out.
   bool tellsOf(const model::Hazard& hazard, const model::Conflicts& conflicts) const;
-  /// Of an insertion of the compiler's own in this kernel, by its number: whether anything is out of order without it that
-  /// is in order with it.
-  bool isNeeded(unsigned insertion) const;
+  /// Leaves out an insertion of the compiler's own, by its number, if nothing is out of order without it that was in order
+  /// with all of them.
+  bool leaveOut(unsigned insertion);
   /// Whether runs of a few turns are those of all lengths: these differ in one number only.
   bool areOfAllLengths() const;
 
@@ -44,11 +48,9 @@ private:
   struct Run {
     model::Interleaved order;
     model::Conflicts conflicts;
+    std::optional<model::Verdict> verdict; ///< with all insertions
     explicit Run(model::Interleaved from) : order(std::move(from)), conflicts(order.program) {}
   };
-  bool isComplete() const {
-    return runs.front()->order.cut.empty();
-  }
   void addMeetings() const;
 
   std::unique_ptr<ModelOfKernel> shown;
