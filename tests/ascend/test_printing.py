@@ -45,6 +45,8 @@ def test_formats(capfd: pytest.CaptureFixture[str]) -> None:
         "DumpTensor 7: 3 elements of block 0\n12 13 14\n"
     )
     assert text.count("PRINTF(") == 3
+    # The scalar unit, which reads the elements, has waited for the copy once.
+    assert text.count("SetFlag<HardEvent::MTE2_S>") == 1 and "PipeBarrier" not in text
     assert 'PRINTF("cid %ld and x=%f, \\"50%%\\" done\\n", int64_t(cid), float(' in text
 
 
@@ -153,7 +155,9 @@ def test_no_name_clashes(tmp_path: Path) -> None:
     total = " + ".join(name for name in _reserved())
     (tmp_path / "clashes.py").write_text(f"""
 import tilewright.language as T
-OWN = "__aicore__ inline void own_function(AscendC::LocalTensor<float>, int64_t) {{}}"
+OWN = '''__aicore__ inline void own_function(AscendC::LocalTensor<float> x, int64_t) {{
+  AscendC::Adds(x, x, 0.0f, 64);
+}}'''
 @T.prim_func
 def named_kernel(given: T.Tensor((4, 64), "float32"), wanted: T.Tensor((4, 64), "float16")):
     with T.Kernel(4, is_npu=True, threads=1) as number:

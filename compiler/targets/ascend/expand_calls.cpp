@@ -8,7 +8,8 @@
 ///     npu.call "twice"(%x, %n) offsets [%c0] bytes [256] access ["rw"] pipe all on vector
 ///     ascend.pipe_barrier all
 ///
-/// A printed buffer is such a call, too, of AscendC::DumpTensor.
+/// A printed buffer is such a call, too, of AscendC::DumpTensor: an instruction of the scalar unit, which reads what it
+/// prints before the next one begins.
 ///
 /// Nothing is known of what such a function queues, so barriers of all pipes stand around it where
 /// the compiler places what orders instructions. A function of Ascend C itself, or of our device
@@ -86,7 +87,7 @@ public:
       bytes.push_back(bytesFrom(argument, *offset));
       access.push_back(argument.access);
     }
-    const Pipe pipe = isVectorInstruction() ? Pipe::V : isCacheInstruction() ? Pipe::S : Pipe::All;
+    const Pipe pipe = isVectorInstruction() ? Pipe::V : isScalarInstruction() ? Pipe::S : Pipe::All;
     auto made = npu::CallOp::create(builder, call.getCallee(), values, offsets,
                                     builder.getDenseI64ArrayAttr(bytes),
                                     builder.getArrayAttr(access), pipe, *agent, rowsInMemory());
@@ -198,9 +199,10 @@ private:
            (callee.starts_with("AscendC::") || callee.starts_with("tilewright::"));
   }
 
-  /// Of the scalar unit's cache.
-  bool isCacheInstruction() {
-    return call.getCallee().starts_with("AscendC::DataCacheCleanAndInvalid");
+  /// Of the scalar unit's cache, or what is printed.
+  bool isScalarInstruction() {
+    return call.getCallee().starts_with("AscendC::DataCacheCleanAndInvalid") ||
+           call.getCallee() == kDump;
   }
 
   void placeBarrier(Operation* made, Agent agent) {

@@ -36,6 +36,21 @@ func.func @calls(%A: !tile.buffer<64x10xf32, global>, %n: index, %s: f32) {
 }
 
 // -----
+// What is printed, the scalar unit reads: no barriers.
+// CHECK-LABEL: func.func @prints
+// CHECK-NOT: pipe_barrier
+// CHECK: npu.call "AscendC::DumpTensor"({{.*}} access ["r"] pipe s on vector
+// CHECK-NOT: pipe_barrier
+// CHECK: return
+func.func @prints(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %y = tile.alloc "y" : !tile.buffer<4x16xf32, UB>
+    tile.print "7" %y : !tile.buffer<4x16xf32, UB>
+  }
+  return
+}
+
+// -----
 func.func @f(%n: index) {
   %c0 = arith.constant 0 : index
   tile.launch (%cid) in (%n) npu {
