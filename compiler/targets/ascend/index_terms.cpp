@@ -3,6 +3,7 @@
 
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/argument_bounds.h"
 
@@ -184,6 +185,16 @@ void IndexTerms::addLoop(Value induction, unsigned node, std::optional<IndexSum>
 IndexTerms::IndexTerms(func::FuncOp kernel) {
   assumeArgumentBounds(kernel, ranges);
   assumeArgumentBounds(kernel, rangesNotEmpty);
+  isOfVectorsAlone = !kernel
+                          .walk([](Operation* op) {
+                            auto instruction = dyn_cast<npu::Instruction>(op);
+                            auto scope = dyn_cast<ScopeOp>(op);
+                            const bool isOfCube =
+                                (instruction && instruction.getAgent() == Agent::Cube) ||
+                                (scope && scope.getAgent() == Agent::Cube);
+                            return isOfCube ? WalkResult::interrupt() : WalkResult::advance();
+                          })
+                          .wasInterrupted();
 }
 
 std::optional<IndexSum> IndexTerms::of(Value value) {
@@ -443,6 +454,17 @@ bool IndexTerms::isAboveZero(const IndexSum& sum, bool isIfNotEmpty) {
 
 /// A constant, an argument, a block's id, or computed from
 /// such.
+/// Whether an element of UB is read once in a run: then it is the same number wherever that core uses it.
+bool IndexTerms::isReadOnce(Operation* op) const {
+  auto get = dyn_cast<npu::GetValueOp>(op);
+  if (!get || !isOfVectorsAlone || get.getSource().getType().getSpace() != tile::MemorySpace::UB)
+    return false;
+  Operation* around = op->getParentOp();
+  while (isa<scf::IfOp, ScopeOp>(around))
+    around = around->getParentOp();
+  return isa<tile::LaunchOp>(around);
+}
+
 bool IndexTerms::isUnchanging(Value value) {
   if (auto known = unchangingValues.find(value); known != unchangingValues.end())
     return known->second;
@@ -452,8 +474,9 @@ bool IndexTerms::isUnchanging(Value value) {
   } else {
     Operation* op = value.getDefiningOp();
     const bool isPlain = isPure(op) || isa<tile::DimOp, VectorIdOp>(op);
-    result = isPlain && op->getNumRegions() == 0 &&
-             llvm::all_of(op->getOperands(), [&](Value operand) { return isUnchanging(operand); });
+    result = isReadOnce(op) || (isPlain && op->getNumRegions() == 0 &&
+                                llvm::all_of(op->getOperands(),
+                                             [&](Value operand) { return isUnchanging(operand); }));
   }
   unchangingValues[value] = result;
   return result;

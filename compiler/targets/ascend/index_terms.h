@@ -102,6 +102,7 @@ private:
   std::optional<IndexSum> inTurns(mlir::Value value);
   std::optional<IndexSum> unchanging(mlir::Value value);
   std::optional<IndexSum> between(mlir::Value value);
+  bool isReadOnce(mlir::Operation* op) const;
   unsigned numberOf(mlir::Value value);
 
   IndexRanges ranges, rangesNotEmpty{/*leastDim=*/1};
@@ -117,6 +118,7 @@ private:
       entered;                                ///< ends of loops, and the least that they are there
   llvm::DenseMap<mlir::Value, IndexSum> ends; ///< of loops, such as don't wrap round
   bool isInBranch = false, isOffset = false;
+  bool isOfVectorsAlone = false; ///< the kernel
 };
 
 } // namespace tilewright::ascend

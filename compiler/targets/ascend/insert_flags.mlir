@@ -697,3 +697,74 @@ func.func @two_lengths(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer<64xf32
   }
   return
 }
+
+// -----
+// The second turn would fill from within a block of 32 bytes, so the kernel stops there: no turn waits for one before. One
+// that goes on by whole blocks does.
+// CHECK-LABEL: func.func @stops_in_its_second_turn
+// CHECK: npu.require
+// CHECK-NOT: pipe_barrier
+// CHECK: npu.require
+// CHECK: pipe_barrier v
+// CHECK: return
+func.func @stops_in_its_second_turn(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %one = arith.constant 1.0 : f32
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      %rest = arith.remsi %i, %c8 : index
+      %whole = arith.cmpi eq, %rest, %c0 : index
+      npu.require %whole "element {} is no multiple of 8"(%i) on vector
+      npu.duplicate %x[%i] : !tile.buffer<64xf32, UB>, %one count(%c16)
+    }
+    tile.for %i = %c0 to %n step %c1 {
+      %begin = arith.muli %i, %c8 : index
+      %rest = arith.remsi %begin, %c8 : index
+      %whole = arith.cmpi eq, %rest, %c0 : index
+      npu.require %whole "element {} is no multiple of 8"(%begin) on vector
+      npu.duplicate %y[%begin] : !tile.buffer<64xf32, UB>, %one count(%c16)
+    }
+  }
+  return
+}
+
+// -----
+// An element of UB that is read once is one number for all turns, so that rows are apart; one that each turn reads isn't.
+// CHECK-LABEL: func.func @element_read_once
+// CHECK: npu.get_value
+// CHECK-NOT: pipe_barrier
+// CHECK: npu.get_value
+// CHECK: pipe_barrier v
+// CHECK: return
+func.func @element_read_once(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %one = arith.constant 1.0 : f32
+  tile.launch (%cid) in (%c1) npu {
+    %starts = tile.alloc "starts" at 0 : !tile.buffer<8xsi32, UB>
+    %x = tile.alloc "x" at 256 : !tile.buffer<16x16xf32, UB>
+    %y = tile.alloc "y" at 2048 : !tile.buffer<16x16xf32, UB>
+    %first = npu.get_value %starts[%c0] : !tile.buffer<8xsi32, UB>
+    %begin = arith.index_cast %first : i32 to index
+    tile.for %i = %c0 to %c16 step %c1 {
+      %row = arith.muli %i, %c16 : index
+      %at = arith.addi %begin, %row : index
+      npu.duplicate %x[%at] : !tile.buffer<16x16xf32, UB>, %one count(%c8)
+    }
+    tile.for %i = %c0 to %c16 step %c1 {
+      %next = npu.get_value %starts[%c1] : !tile.buffer<8xsi32, UB>
+      %there = arith.index_cast %next : i32 to index
+      %row = arith.muli %i, %c16 : index
+      %at = arith.addi %there, %row : index
+      npu.duplicate %y[%at] : !tile.buffer<16x16xf32, UB>, %one count(%c8)
+    }
+  }
+  return
+}

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/short_loops.h"
 
+#include "compiler/ir/index_growth.h"
+#include "compiler/ir/npu_ops.h"
+
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -61,13 +64,45 @@ bool isNoFarther(Value lower, Value upper, int64_t step, IndexTerms& indices) {
   return withoutWidening(above.base) == withoutWidening(below.base) && apart >= 0 && apart <= step;
 }
 
+/// Whether a condition can't hold in two turns of a loop in a row: a start that goes up by less than the blocks in which
+/// it must begin.
+bool holdsInOneTurnOnly(Value condition, tile::ForOp loop) {
+  if (auto both = condition.getDefiningOp<arith::AndIOp>())
+    return holdsInOneTurnOnly(both.getLhs(), loop) || holdsInOneTurnOnly(both.getRhs(), loop);
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  auto rest = compare ? compare.getLhs().getDefiningOp<arith::RemSIOp>() : arith::RemSIOp();
+  if (!rest || compare.getPredicate() != arith::CmpIPredicate::eq ||
+      getConstantIntValue(compare.getRhs()) != 0)
+    return false;
+  const std::optional<int64_t> modulus = getConstantIntValue(rest.getRhs()),
+                               step = getConstantIntValue(loop.getStep()),
+                               growth = tile::growthWith(rest.getLhs(), loop.getInductionVar());
+  // What wraps round is the same modulo a power of two.
+  return modulus && *modulus > 0 && llvm::isPowerOf2_64(static_cast<uint64_t>(*modulus)) && step &&
+         growth && *growth * *step % *modulus != 0;
+}
+
+/// Whether the kernel stops in the second turn, if not in the first one: each comes to a check that can't hold in both.
+bool stopsInSecondTurn(tile::ForOp loop) {
+  const bool isLeft = loop->walk([](Operation* op) {
+                            return isa<tile::BreakOp, tile::ContinueOp>(op)
+                                       ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+                          })
+                          .wasInterrupted();
+  return !isLeft &&
+         llvm::any_of(loop.getBodyBlock()->getOps<npu::RequireOp>(), [&](npu::RequireOp require) {
+           return holdsInOneTurnOnly(require.getCondition(), loop);
+         });
+}
+
 } // namespace
 
 bool hasOneTurnAtMost(tile::ForOp loop, IndexTerms& indices) {
   const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   const bool isKnown = turnsOf(loop).has_value();
   return step && *step > 0 && !isKnown &&
-         isNoFarther(loop.getLower(), loop.getUpper(), *step, indices);
+         (isNoFarther(loop.getLower(), loop.getUpper(), *step, indices) || stopsInSecondTurn(loop));
 }
 
 } // namespace tilewright::ascend
