@@ -560,7 +560,7 @@ TEST_F(TilesTest, PrintsAndAsserts) {
   line().deviceAssert(b.binary("gt", u, b.constant(int64_t{3})), "too small");
   line().barrier();
   std::string text = finishedText();
-  EXPECT_THAT(text, HasSubstr("tile.print \"scalar\" %arg0 : i8 unsigned"));
+  EXPECT_THAT(text, HasSubstr("tile.print \"scalar\", %arg0 : i8 unsigned"));
   EXPECT_THAT(text, HasSubstr("tile.assert %2, \"too small\""));
   EXPECT_THAT(text, ContainsRegex("tile.sync +block"));
 }

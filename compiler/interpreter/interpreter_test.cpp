@@ -369,10 +369,10 @@ TEST_F(Interpreter, PrintsValuesAndBuffers) {
   options.printed = &printed;
   ASSERT_TRUE(run(
       wrap(
-          "tile.print \"one is\" %one : f32\n"
+          "tile.print \"one is\", %one : f32\n"
           "%s = tile.alloc \"s\" : !tile.buffer<3xf32, shared>\n"
           "tile.copy %x[0] [3] : !tile.buffer<64xf32, global> to %s : !tile.buffer<3xf32, shared>\n"
-          "tile.print \"\" %s : !tile.buffer<3xf32, shared>"),
+          "tile.print \"\", %s : !tile.buffer<3xf32, shared>"),
       {TensorArgument{x.data(), {64}, {}}}, options))
       << messages;
   EXPECT_EQ(printed, "one is 1.000000e+00\ns = [2.000000e+00, 2.000000e+00, 2.000000e+00]\n");

@@ -27,17 +27,20 @@ func.func @loops(%n: index, %b: !tile.buffer<4xf32, global>, %c: i1) {
     // CHECK: tile.while {
     // CHECK-NEXT: tile.condition %{{.*}}
     // CHECK-NEXT: } do {
-    // CHECK-NEXT: tile.print "b" %{{.*}} : !tile.buffer<4xf32, global>
+    // CHECK-NEXT: tile.print "b", %{{.*}} : !tile.buffer<4xf32, global>
     // CHECK-NEXT: }
     tile.while {
       tile.condition %c
     } do {
-      tile.print "b" %b : !tile.buffer<4xf32, global>
+      tile.print "b", %b : !tile.buffer<4xf32, global>
     }
+    // Nothing of the next operation is a part of it.
     // CHECK: tile.print "here"
+    // CHECK-NEXT: %[[IS:.*]] = arith.cmpi
     tile.print "here"
-    // CHECK: tile.assert %{{.*}}, "positive"
-    tile.assert %c, "positive"
+    %is = arith.cmpi eq, %n, %c1 : index
+    // CHECK: tile.assert %[[IS]], "positive"
+    tile.assert %is, "positive"
   }
   return
 }

@@ -112,7 +112,7 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "prints the message and a scalar or a buffer";
   let arguments = (ins StrAttr:$message, Optional<AnyTypeOf<[Tile_Scalar, Tile_BufferType]>>:$value,
                        UnitAttr:$is_unsigned);
-  let assemblyFormat = "$message ($value^ `:` type($value))? (`unsigned` $is_unsigned^)? attr-dict";
+  let assemblyFormat = "$message (`,` $value^ `:` type($value))? (`unsigned` $is_unsigned^)? attr-dict";
 }
 
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {

@@ -36,8 +36,8 @@ func.func @blocks(%A: !tile.buffer<1024x1000xf32, global> {tile.name = "A"},
         %w = tile.load %s[%rest, %j] : !tile.buffer<64x64xf32, shared>
         // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] : !tile.buffer<64x64xf32, shared>
         %x = tile.load %s[%row, %j] : !tile.buffer<64x64xf32, shared>
-        tile.print "" %w : f32
-        tile.print "" %x : f32
+        tile.print "", %w : f32
+        tile.print "", %x : f32
       }
     }
   }
@@ -60,7 +60,7 @@ func.func @symbols(%A: !tile.buffer<?x?xf32, global>
     tile.parallel (%j) in [%n] {
       // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] in_bounds
       %v = tile.load %A[%row, %j] : !tile.buffer<?x?xf32, global>
-      tile.print "" %v : f32
+      tile.print "", %v : f32
     }
     %steps = arith.ceildivsi %N, %c128 : index
     tile.for %i = %c0 to %steps step %c1 {
@@ -72,11 +72,11 @@ func.func @symbols(%A: !tile.buffer<?x?xf32, global>
       scf.if %inside {
         // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] in_bounds
         %v = tile.load %A[%row, %column] : !tile.buffer<?x?xf32, global>
-        tile.print "" %v : f32
+        tile.print "", %v : f32
       } else {
         // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] : !tile.buffer<?x?xf32, global>
         %v = tile.load %A[%row, %column] : !tile.buffer<?x?xf32, global>
-        tile.print "" %v : f32
+        tile.print "", %v : f32
       }
     }
     %c64 = arith.constant 64 : index
@@ -85,15 +85,15 @@ func.func @symbols(%A: !tile.buffer<?x?xf32, global>
       %lane = arith.subi %tx, %c64 : index
       // CHECK: tile.load %{{.*}}[%{{.*}}] in_bounds : !tile.buffer<64xf32, shared>
       %v = tile.load %s[%lane] : !tile.buffer<64xf32, shared>
-      tile.print "" %v : f32
+      tile.print "", %v : f32
     } else {
       // CHECK: tile.load %{{.*}}[%{{.*}}] in_bounds : !tile.buffer<64xf32, shared>
       %v = tile.load %s[%tx] : !tile.buffer<64xf32, shared>
-      tile.print "" %v : f32
+      tile.print "", %v : f32
     }
     // CHECK: tile.load %{{.*}}[%{{.*}}] : !tile.buffer<64xf32, shared>
     %v = tile.load %s[%tx] : !tile.buffer<64xf32, shared>
-    tile.print "" %v : f32
+    tile.print "", %v : f32
     // CHECK: tile.copy %{{.*}} {source_in_bounds = array<i1: true, false>, target_in_bounds = array<i1: true>}
     tile.copy %A[%row, 0] [1, 64] : !tile.buffer<?x?xf32, global> to %s : !tile.buffer<64xf32, shared>
     // CHECK: tile.fill %{{.*}} {target_in_bounds = array<i1: true, true>}
@@ -127,9 +127,9 @@ func.func @unknown(%A: !tile.buffer<1024xf32, global> {tile.name = "A"},
     %negative = arith.index_cast %small : i32 to index
     // CHECK: tile.load %{{.*}}[%{{.*}}] : !tile.buffer<1024xf32, global>
     %c = tile.load %A[%negative] : !tile.buffer<1024xf32, global>
-    tile.print "" %a : f32
-    tile.print "" %b : f32
-    tile.print "" %c : f32
+    tile.print "", %a : f32
+    tile.print "", %b : f32
+    tile.print "", %c : f32
   }
   return
 }
@@ -156,9 +156,9 @@ func.func @rest_of_division(%A: !tile.buffer<3xf32, global> {tile.name = "A"}, %
     %w = tile.load %A[%rest] : !tile.buffer<3xf32, global>
     // CHECK: tile.load %{{.*}}[%{{.*}}] in_bounds : !tile.buffer<5xf32, global>
     %x = tile.load %B[%shifted] : !tile.buffer<5xf32, global>
-    tile.print "" %v : f32
-    tile.print "" %w : f32
-    tile.print "" %x : f32
+    tile.print "", %v : f32
+    tile.print "", %w : f32
+    tile.print "", %x : f32
   }
   return
 }

@@ -45,7 +45,7 @@ func.func @calls(%A: !tile.buffer<64x10xf32, global>, %n: index, %s: f32) {
 func.func @prints(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %y = tile.alloc "y" : !tile.buffer<4x16xf32, UB>
-    tile.print "7" %y : !tile.buffer<4x16xf32, UB>
+    tile.print "7", %y : !tile.buffer<4x16xf32, UB>
   }
   return
 }

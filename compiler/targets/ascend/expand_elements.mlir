@@ -49,7 +49,7 @@ func.func @f(%i: index) {
     %x = tile.alloc "x" : !tile.buffer<16x16xf16, L1>
     // expected-error@+1 {{unsupported on ascend: single elements of L1; cores read and write those of UB (T.alloc_ub) and of tensors}}
     %v = tile.load %x[%c1, %c1] : !tile.buffer<16x16xf16, L1>
-    tile.print "v" %v : f16
+    tile.print "v", %v : f16
   }
   return
 }

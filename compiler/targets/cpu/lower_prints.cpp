@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Turns tile.print into text, handed to TwLaunch::print.
 ///
-///   tile.print "sum is" %s : f32
+///   tile.print "sum is", %s : f32
 /// becomes
 ///   %d = arith.extf %s : f32 to f64
 ///   %n = llvm.call @snprintf(%line, %size, %format, %d) vararg        // "sum is %e\n"

@@ -18,8 +18,8 @@ func.func @shows(%x: f32 {tile.name = "x"}) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
     %s = tile.alloc "s" : !tile.buffer<4xui8, shared>
-    tile.print "100% is" %x : f32
-    tile.print "" %s : !tile.buffer<4xui8, shared>
+    tile.print "100% is", %x : f32
+    tile.print "", %s : !tile.buffer<4xui8, shared>
   }
   return
 }

@@ -86,7 +86,7 @@ func.func @tiles() attributes {tile.kernel, cpu.scratch_bytes = 64 : i64} {
   tile.launch (%b) in (%c1) threads(128) attributes {cpu.tiles} {
     %nowhere = llvm.mlir.zero : !llvm.ptr
     llvm.call_intrinsic "llvm.x86.ldtilecfg"(%nowhere) {cpu.tile_shape = array<i64: 5, 16>} : (!llvm.ptr) -> ()
-    tile.print "b" %b : index
+    tile.print "b", %b : index
   }
   return
 }
