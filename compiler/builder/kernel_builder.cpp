@@ -3,6 +3,7 @@
 #include "compiler/builder/built_kernel.h"
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
+#include "compiler/builder/operands.h"
 #include "compiler/ir/address_attribute.h"
 #include "compiler/ir/place_of.h"
 
@@ -178,6 +179,8 @@ Buffer KernelBuilder::tensor(std::string_view name, std::span<const Index> shape
     const auto* known = std::get_if<int64_t>(&dim);
     dims.push_back(known ? *known : mlir::ShapedType::kDynamic);
   }
+  if (!builder::hasFewElements(*state, name, dims))
+    return {};
   auto type = tile::BufferType::get(dims, element, *space, !strides.empty());
   record.ir = addArgument(*state, type, false);
   mlir::NamedAttrList attributes;

@@ -173,6 +173,7 @@ TEST_F(KernelBuilderTest, RefusesBadTensors) {
   line().tensor("E", std::vector<Index>{int64_t{4}}, dt("float32"), {}, "shared");
   line().symbol("n", dt("float32"));
   line().scalar("s", dt("float32x2"));
+  tensor("F", {int64_t{1} << 40, int64_t{1} << 24});
   EXPECT_THAT(messages(),
               ElementsAre("dim 0 of 'A' is -4, but it cannot be negative",
                           "dim 0 of 'B' must be an integer, but it is of dtype float32",
@@ -180,7 +181,8 @@ TEST_F(KernelBuilderTest, RefusesBadTensors) {
                           "'D' has 1 dims but 2 strides",
                           "the tensor 'E' must be in scope 'global', but it is in 'shared'",
                           "the symbol 'n' must be an integer, but it is of dtype float32",
-                          "a scalar of dtype float32x2 is not supported"));
+                          "a scalar of dtype float32x2 is not supported",
+                          "'F' has more than 2^57 elements"));
   EXPECT_EQ(b.diagnostics()[2].severity, Severity::Unsupported);
 }
 

@@ -213,7 +213,9 @@ Buffer KernelBuilder::view(Buffer source, std::span<const Index> shape, Dtype dt
   }
   if (!after && dynamic.empty()) {
     state->error("a view of shape " + state->text(dims) + " and dtype " + dtype.name() +
-                     " has more than 2^63 bits",
+                     " has more than 2^63 bits" +
+                     (before ? " but " + quoted(record.name) + " has " + std::to_string(*before)
+                             : std::string()),
                  {state->allocatedHere(record)});
     return {};
   }

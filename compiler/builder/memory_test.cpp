@@ -269,7 +269,8 @@ TEST_F(MemoryTest, RefusesViewsOfAnotherSize) {
   EXPECT_THAT(
       messages(),
       ElementsAre("a view of shape (2048) and dtype float16 has 32768 bits but 'S' has 65536",
-                  "a view of shape (576460752303425536) and dtype float32 has more than 2^63 bits",
+                  "a view of shape (576460752303425536) and dtype float32 has more than 2^63 bits "
+                  "but 'S' has 65536",
                   "a view of 'S' in scope 'shared' must have a shape that is known while building",
                   "'A' has strides of its own, so it cannot be viewed in another shape"));
 }

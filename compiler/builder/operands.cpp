@@ -107,6 +107,17 @@ std::string quoted(std::string_view name) {
   return "'" + std::string(name) + "'";
 }
 
+bool hasFewElements(Construction& state, std::string_view name, llvm::ArrayRef<int64_t> dims) {
+  int64_t count = 64; // bits of the largest ones
+  for (int64_t dim : dims)
+    if (!mlir::ShapedType::isDynamic(dim) &&
+        __builtin_mul_overflow(count, std::max<int64_t>(dim, 1), &count)) {
+      state.error((name.empty() ? "the tensor" : quoted(name)) + " has more than 2^57 elements");
+      return false;
+    }
+  return true;
+}
+
 std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buffer,
                                                  std::span<const Index> indices, Names names) {
   const BufferRecord& record = state.record(buffer);

@@ -10,6 +10,10 @@ namespace tilewright::builder {
 /// A name as messages have it: in single quotes.
 std::string quoted(std::string_view name);
 
+/// Whether a tensor of these dims (kDynamic where one isn't known) has at most 2^57 elements, as many as can be
+/// addressed; else an error.
+bool hasFewElements(Construction& state, std::string_view name, llvm::ArrayRef<int64_t> dims);
+
 /// One side of a tile operation.
 struct Side {
   enum class Kind { Whole, Part, Element };

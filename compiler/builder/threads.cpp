@@ -134,6 +134,8 @@ Buffer KernelBuilder::tensorAt(Value address, std::span<const Index> shape, Dtyp
       return {};
     steps.push_back(state->indexIr(*stride));
   }
+  if (!builder::hasFewElements(*state, name, fixed))
+    return {};
   auto type = tile::BufferType::get(fixed, element, tile::MemorySpace::Global, !steps.empty());
   mlir::Value number = state->toIr(address, address.dtype());
   record.ir = tile::TensorAtOp::create(state->ir, state->location(), type, number, dims, steps);

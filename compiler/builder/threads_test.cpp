@@ -124,5 +124,13 @@ TEST_F(ThreadsTest, StridesOfATensorAtAnAddress) {
   expectError("the tensor has 2 dims but 1 strides");
 }
 
+TEST_F(ThreadsTest, ATensorAtAnAddressIsOfMemoryThatThereMayBe) {
+  Value address = b.scalar("p", dt("uint64"));
+  launch();
+  line().tensorAt(address, std::vector<Index>{int64_t{1} << 40, int64_t{1} << 24}, Dtype::float32(),
+                  {}, "");
+  expectError("the tensor has more than 2^57 elements");
+}
+
 } // namespace
 } // namespace tilewright
