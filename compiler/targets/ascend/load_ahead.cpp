@@ -129,12 +129,28 @@ struct LoadAhead : KernelPass<LoadAhead> {
   }
 
   void runOnOperation() override {
+    if (!areSound())
+      return signalPassFailure();
     for (tile::ForOp loop : pipelinedLoops(getOperation()))
       if (const Head head = Heads(loop).find(); !head.loads.empty())
         moveAhead(loop, head);
   }
 
 private:
+  /// Whether buffers have as many versions as RotateBuffers gives at most; text may say anything.
+  bool areSound() {
+    constexpr int64_t kMost = 1 << 13; // of 32 bytes in the largest memory
+    const WalkResult walked = getOperation().walk([&](tile::AllocOp alloc) {
+      auto versions = alloc->getAttrOfType<IntegerAttr>(kVersionsAttr);
+      if (!versions || (versions.getInt() >= 1 && versions.getInt() <= kMost))
+        return WalkResult::advance();
+      alloc.emitError() << "'" << kVersionsAttr << "' is " << versions.getInt() << " but from 1 to "
+                        << kMost << " is expected";
+      return WalkResult::interrupt();
+    });
+    return !walked.wasInterrupted();
+  }
+
   static void moveAhead(tile::ForOp loop, const Head& head) {
     OpBuilder builder(loop);
     const int64_t lower = *getConstantIntValue(loop.getLower());
