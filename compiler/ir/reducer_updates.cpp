@@ -2,6 +2,7 @@
 #include "compiler/ir/reducer_updates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/OperationSupport.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -43,6 +44,14 @@ bool combines(mlir::Operation* op, llvm::StringRef kind) {
       .Default(false);
 }
 
+/// The operands of an operation that may be the element: of a sum also what a product is added to in one rounding.
+mlir::OperandRange elementsOf(mlir::Operation* op, llvm::StringRef kind) {
+  const mlir::OperandRange all = op->getOperands();
+  if (combines(op, kind))
+    return all;
+  return all.take_back(kind == "sum" && llvm::isa<mlir::math::FmaOp>(op) ? 1 : 0);
+}
+
 /// Whether two indices are computed alike.
 bool isSameIndex(mlir::Value a, mlir::Value b) {
   if (a == b)
@@ -65,8 +74,8 @@ LoadOp beginOfChain(StoreOp store, mlir::Value value, llvm::StringRef kind,
                              llvm::equal(load.getIndices(), store.getIndices(), isSameIndex);
     return isOfElement ? load : LoadOp();
   }
-  if (op && combines(op, kind) && seen.insert(op).second)
-    for (mlir::Value operand : op->getOperands())
+  if (op && seen.insert(op).second)
+    for (mlir::Value operand : elementsOf(op, kind))
       if (LoadOp load = beginOfChain(store, operand, kind, seen))
         return load;
   return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Updates of a reducer (T.alloc_reducer) that are written with a plain load and store:
-/// `q[i] = q[i] + x`, the reducer's own operation on one of its elements. Iterations of a parallel
-/// loop may all do that.
+/// `q[i] = q[i] + x`, the reducer's own operation on one of its elements; of a sum also
+/// `fma(x, y, q[i])`. Iterations of a parallel loop may all do that.
 #pragma once
 
 #include "compiler/ir/memory_ops.h"

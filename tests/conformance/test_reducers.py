@@ -47,6 +47,108 @@ def test_plain_sums(agree, random, dtype):
     agree(kernel, [a, np.zeros_like(expected)], {1: expected})
 
 
+@T.macro
+def fused(q, j, x):
+    q[j] = T.fma(x, x, q[j])
+
+
+@T.macro
+def fused_exactly(q, j, x):
+    q[j] = T.ieee_fmaf(x, x, q[j])
+
+
+@T.macro
+def branches(q, j, x):
+    if x > 0:
+        q[j] += x
+    else:
+        q[j] += x * -3
+
+
+@T.macro
+def one_branch(q, j, x):
+    if x > 0:
+        q[j] = q[j] + x
+
+
+@T.macro
+def conditional_expression(q, j, x):
+    q[j] = q[j] + x if x > 0 else T.fma(x, x, q[j])
+
+
+@T.macro
+def conditional_expressions(q, j, x):
+    q[j] = q[j] + x if x > 0 else q[j] + 1 if x > -1 else q[j]
+
+
+@T.macro
+def lazy_choice(q, j, x):
+    q[j] = T.if_then_else(x > 0, q[j] + x, q[j])
+
+
+#: Updates of a sum, and what each adds.
+SUMS = {
+    fused: lambda x: x * x,
+    fused_exactly: lambda x: x * x,
+    branches: lambda x: np.where(x > 0, x, -3 * x),
+    one_branch: lambda x: np.maximum(x, 0),
+    conditional_expression: lambda x: np.where(x > 0, x, x * x),
+    conditional_expressions: lambda x: np.where(x > 0, x, np.where(x > -1, 1, 0)),
+    lazy_choice: lambda x: np.maximum(x, 0),
+}
+
+
+@pytest.mark.parametrize("form", SUMS, ids=lambda form: form.__name__)
+def test_forms_of_sums(agree, random, form):
+    @T.prim_func
+    def kernel(A: T.Tensor((ROWS, COLUMNS), "float32"), S: T.Tensor((COLUMNS,), "float32")):
+        with T.Kernel(1, threads=64):
+            s = T.alloc_fragment((ROWS, COLUMNS), "float32")
+            T.copy(A, s)
+            q = T.alloc_reducer((COLUMNS,), "float32", op="sum")
+            T.reducer_init(q)
+            for i, j in T.Parallel(ROWS, COLUMNS):
+                form(q, j, s[i, j])
+            T.finalize_reducer(q)
+            T.copy(q, S)
+
+    a = random.standard_normal((ROWS, COLUMNS)).astype(np.float32)
+    expected = SUMS[form](a.astype(np.float64)).sum(0).astype(np.float32)
+    agree(kernel, [a, np.zeros(COLUMNS, np.float32)], {1: expected})
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "q[j] = s[0, j] - q[j]",
+        "q[j] = T.fma(q[j], s[0, j], s[0, j])",
+        "q[j] = q[j] + 1 if s[0, j] > 0 else s[0, j]",
+        "q[j] = q[j] - 1 if s[0, j] > 0 else q[j]",
+    ],
+)
+def test_what_is_no_update_of_a_sum(statement, tmp_path):
+    source = f"""import tilewright.language as T
+
+@T.prim_func
+def kernel(A: T.Tensor((4, 8), "float32"), S: T.Tensor((8,), "float32")):
+    with T.Kernel(1, threads=64):
+        s = T.alloc_fragment((4, 8), "float32")
+        T.copy(A, s)
+        q = T.alloc_reducer((8,), "float32", op="sum")
+        T.reducer_init(q)
+        for j in T.Parallel(7):
+            {statement}
+        T.finalize_reducer(q)
+        T.copy(q, S)
+"""
+    path = tmp_path / "kernel.py"
+    path.write_text(source)
+    kernel = runpy.run_path(str(path))["kernel"]
+    with pytest.raises(tilewright.CompileError, match="until T.finalize_reducer it is") as caught:
+        tilewright.compile(kernel)
+    assert caught.value.errors[0].place.line == 11
+
+
 @pytest.mark.parametrize("op", ["max", "min", "bitand", "bitor", "bitxor"])
 def test_plain_updates(agree, random, op):
     @T.prim_func

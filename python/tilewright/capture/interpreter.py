@@ -265,7 +265,33 @@ class Interpreter(ControlFlow):
 
     # Simple statements -------------------------------------------------------------------------
 
-    def exec_Assign(self, node: ast.Assign) -> OpenFor | RunTimeContext | None:
+    def _choice_of_updates(self, node: ast.Assign) -> ast.If | None:
+        """`q[i] = q[i] + x if c else q[i]` of a reducer, by a conditional expression or
+        T.if_then_else, as the branch that it means: each side is an update."""
+        target, value = node.targets[0], node.value
+        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+            return None
+        if not isinstance(value, (ast.IfExp, ast.Call)) or not self.tracer.reducers:
+            return None
+        buffer = self.peek(target.value)
+        handle = buffer.handle if isinstance(buffer, BufferRef) else None
+        reducer = self.tracer.reducers.get(handle)
+        if reducer is None or reducer.is_finalized or len(node.targets) > 1:
+            return None
+        if isinstance(value, ast.IfExp):
+            test, then, other = value.test, value.body, value.orelse
+        elif len(value.args) == 3 and not value.keywords:
+            if not getattr(self.base(value.func), "is_lazy_choice", False):
+                return None
+            test, then, other = value.args
+        else:
+            return None
+        sides = [ast.copy_location(ast.Assign(node.targets, side), node) for side in (then, other)]
+        return ast.copy_location(ast.If(test, [sides[0]], [sides[1]]), node)
+
+    def exec_Assign(self, node: ast.Assign) -> Signal | OpenFor | RunTimeContext | None:
+        if (choice := self._choice_of_updates(node)) is not None:
+            return self.exec_If(choice)
         first = node.targets[0]
         if isinstance(first, ast.Name):
             self.tracer.pending_name = first.id
