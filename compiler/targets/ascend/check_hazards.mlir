@@ -596,3 +596,35 @@ func.func @in_a_late_turn(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer<64x
   }
   return
 }
+
+// -----
+// Nor is there one where the cores tell each other in a loop that may have no turn.
+func.func @no_turn_of_a_while(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer<64xf32, global>, %n: index, %go: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    ascend.scope cube {
+      tile.while {
+        tile.condition %go
+      } do {
+        ascend.wait_cross_flag %c0
+        ascend.set_cross_flag fix, %c1
+      }
+    }
+    ascend.scope vector {
+      // expected-note@+1 {{the earlier one is here}}
+      npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[0] [64] : !tile.buffer<64xf32, global>
+      tile.while {
+        tile.condition %go
+      } do {
+        ascend.set_cross_flag mte3, %c0
+        ascend.wait_cross_flag %c1
+      }
+      // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB reads of 'x', but nothing orders them: set a flag from MTE3 to MTE2}}
+      npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    }
+  }
+  return
+}

@@ -23,9 +23,11 @@ OwnOrder::OwnOrder(func::FuncOp kernel) : shown(buildProgram(kernel, OwnCrossFla
   runs.push_back(std::make_unique<Run>(std::move(*longest)));
   if (isComplete() || !faults().empty())
     return;
-  std::vector<model::Values> few = model::Cases(shown->program).leastOnes();
-  for (int64_t turns = 0; turns < static_cast<int64_t>(few.size()); ++turns) {
-    std::optional<model::Interleaved> run = interleave(shown->program, most, few[turns], turns);
+  const std::vector<model::Values> few = model::Cases(shown->program).leastOnes();
+  constexpr size_t least = 3; // of loops whose lengths no argument gives
+  for (size_t turns = 0; turns < std::max(few.size(), least); ++turns) {
+    std::optional<model::Interleaved> run =
+        interleave(shown->program, most, few[std::min(turns, few.size() - 1)], int64_t(turns));
     if (run && run->faults.empty()) // what the kernel isn't made for it does wrong anyway
       runs.push_back(std::make_unique<Run>(std::move(*run)));
   }
