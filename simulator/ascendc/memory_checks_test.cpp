@@ -115,6 +115,57 @@ TEST_F(MemoryChecks, CoresShareACacheLine) {
   EXPECT_EQ(lastReport().status, 0);
 }
 
+/// Block 0 writes an element by its scalar unit, block 1 others from `first` on by the DMA. order 0: none; 1: the copy
+/// behind the element's line; 2: before it; 3: behind it, but the line stays in the cache.
+template <int order> __global__ __aicore__ void beside_another(GM_ADDR y, uint32_t first) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  GlobalTensor<int32_t> b;
+  b.SetGlobalBuffer((__gm__ int32_t*)y);
+  const bool isCopier = GetBlockIdx() == 1;
+  const auto write = [&] {
+    b.SetValue(3, 7);
+    if (order < 3)
+      DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(b[3]);
+  };
+  const auto copy = [&] {
+    LocalTensor<int32_t> t(TPosition::VECCALC, 0, 8);
+    Duplicate(t, 5, 8);
+    SetFlag<HardEvent::V_MTE3>(0);
+    WaitFlag<HardEvent::V_MTE3>(0);
+    DataCopy(b[first], t, 8);
+    PipeBarrier<PIPE_ALL>();
+  };
+  if (isCopier == (order == 2))
+    isCopier ? copy() : write();
+  if (order > 0)
+    SyncAll();
+  if (isCopier != (order == 2))
+    isCopier ? copy() : write();
+}
+
+TEST_F(MemoryChecks, CopiesBesideTheElementsOfAnotherCore) {
+  DeviceBuffer<int32_t> y(128);
+  uint8_t* line = y.gm() + (64 - reinterpret_cast<uint64_t>(y.gm()) % 64) % 64;
+  beside_another<1><<<2, nullptr, nullptr>>>(line, 8);
+  EXPECT_EQ(allFindings(), "");
+  beside_another<2><<<2, nullptr, nullptr>>>(line, 8);
+  EXPECT_EQ(allFindings(), "");
+  beside_another<0><<<2, nullptr, nullptr>>>(line, 16);
+  EXPECT_EQ(allFindings(), "");
+  for (const bool isInOrder : {false, true}) {
+    if (isInOrder)
+      beside_another<3><<<2, nullptr, nullptr>>>(line, 8);
+    else
+      beside_another<0><<<2, nullptr, nullptr>>>(line, 8);
+    expectFinding("warning: DataCopy on PIPE_MTE3 writes GM bytes ");
+    expectFinding(" (vector core 1), over which the scalar unit's data cache of vector core 0 may "
+                  "write back older bytes of a 64-byte line, as SetValue wrote bytes ");
+    expectFinding("note: the write to the line is here");
+    expectFinding("note: let each core write lines of its own, or copy from UB");
+    EXPECT_EQ(lastReport().status, 0);
+  }
+}
+
 /// One element by the scalar unit, and those from `first` on by the DMA, before or after it. form 0: without flags; 1: with
 /// them; 2: with them, but the line stays in the cache.
 template <int form, bool copyFirst> __global__ __aicore__ void beside(GM_ADDR y, uint32_t first) {

@@ -169,6 +169,7 @@ void Search::run() {
     (groups[i].hasWrite ? openWrites : openReads).add(i);
   }
   findSharedLines();
+  findCopiesInOthersLines(cores, report, isOver);
   if (!relaxed) // the vendor's compiler orders the scalar unit and the DMA
     for (const CoreHazards* core : cores)
       findLinesWrittenBack(*core, report, isOver);

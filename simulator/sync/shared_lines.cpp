@@ -118,7 +118,126 @@ private:
   std::set<std::tuple<const char*, uint32_t, const char*, uint32_t>> known;
 };
 
+/// Of all cores: what their scalar units write to a line, and what others' DMA writes there.
+class OthersLines {
+public:
+  OthersLines(const std::vector<const CoreHazards*>& cores, Report& report)
+      : cores(cores), report(report) {
+    for (uint32_t core = 0; core < cores.size(); ++core)
+      for (const GlobalAccess& access : cores[core]->globalLog)
+        if (access.pipe == Pipe::S && access.kind == AccessKind::Write &&
+            access.fill != GlobalAccess::noFill)
+          addWrite(lines[cacheLineOf(access.region.begin)], core, access);
+  }
+
+  void run(const std::atomic<bool>& isOver) {
+    if (lines.empty())
+      return;
+    for (uint32_t core = 0; core < cores.size(); ++core)
+      for (const GlobalAccess& access : cores[core]->globalLog) {
+        if (isOver.load(std::memory_order_relaxed))
+          return;
+        if (access.pipe != Pipe::S && access.kind != AccessKind::Read)
+          meet(access, core);
+      }
+  }
+
+private:
+  struct Writes {
+    uint32_t core = 0;
+    std::vector<const GlobalAccess*> all; ///< in order
+  };
+  using Line = std::vector<Writes>;
+
+  static void addWrite(Line& line, uint32_t core, const GlobalAccess& access) {
+    constexpr size_t mostCores = 16; // as many as words of a line
+    if (line.empty() || line.back().core != core) {
+      if (line.size() == mostCores)
+        return;
+      line.push_back({core, {}});
+    }
+    line.back().all.push_back(&access);
+  }
+
+  void meet(const GlobalAccess& access, uint32_t core) {
+    const Interval hull = access.region.hull();
+    for (auto line = lines.lower_bound(cacheLineOf(hull.begin));
+         line != lines.end() && line->first < hull.end; ++line) {
+      Region bytes;
+      bytes.begin = line->first;
+      bytes.length = cacheLineBytes;
+      if (access.region.overlaps(bytes))
+        for (const Writes& writes : line->second)
+          if (writes.core != core)
+            compare(access, core, writes);
+    }
+  }
+
+  void compare(const GlobalAccess& access, uint32_t core, const Writes& writes) {
+    const CoreHazards& writer = *cores[writes.core];
+    // A clean of the line is one of all writes before it.
+    const auto first =
+        std::partition_point(writes.all.begin(), writes.all.end(), [&](const GlobalAccess* write) {
+          return isCleaned(*write, writes.core, access);
+        });
+    if (first == writes.all.end() || access.region.overlaps((*first)->region))
+      return; // the same bytes are a race, and told as one
+    const GlobalAccess& fill = writer.globalLog[(*first)->fill];
+    const Clock* before = fill.remote ? fill.remote->of(core) : nullptr;
+    if (before && (*before)[access.pipe] >= access.epoch)
+      return;
+    tell(access, core, **first, writes.core);
+  }
+
+  bool isCleaned(const GlobalAccess& write, uint32_t core, const GlobalAccess& later) const {
+    const Clock* known = later.remote ? later.remote->of(core) : nullptr;
+    if (!known)
+      return false;
+    const std::vector<CacheClean>& cleans = cores[core]->cleans;
+    auto clean = std::partition_point(cleans.begin(), cleans.end(), [&](const CacheClean& each) {
+      return each.epoch < write.epoch;
+    });
+    const uint64_t line = cacheLineOf(write.region.begin);
+    for (; clean != cleans.end() && clean->epoch <= (*known)[Pipe::S]; ++clean)
+      if (clean->line == 0 || clean->line == line)
+        return true;
+    return false;
+  }
+
+  void tell(const GlobalAccess& access, uint32_t core, const GlobalAccess& write,
+            uint32_t writingCore) {
+    const CoreHazards &mine = *cores[core], &theirs = *cores[writingCore];
+    const Site &at = mine.site(access.site), &writer = theirs.site(write.site);
+    if (!known.insert({at.place.file, at.place.line, writer.place.file, writer.place.line}).second)
+      return;
+    ReportItem item;
+    item.isError = false;
+    item.place = at.place;
+    item.sentence = std::string(at.what) + " on " + pipeNames[static_cast<unsigned>(access.pipe)] +
+                    " writes " + globalBytes(mine, access, access.region) + " (" + mine.core +
+                    "), over which the scalar unit's data cache of " + theirs.core +
+                    " may write back older bytes of a 64-byte line, as " + writer.what + " wrote " +
+                    moreGlobalBytes(theirs, write, write.region) + " there";
+    item.notes.push_back({writer.place, "the write to the line is here"});
+    item.notes.push_back({{}, "let each core write lines of its own, or copy from UB"});
+    report.add("written back by another " + std::string(at.place.file) +
+                   std::to_string(at.place.line) + writer.place.file +
+                   std::to_string(writer.place.line),
+               std::move(item));
+  }
+
+  const std::vector<const CoreHazards*>& cores;
+  Report& report;
+  std::map<uint64_t, Line> lines; ///< by address
+  std::set<std::tuple<const char*, uint32_t, const char*, uint32_t>> known;
+};
+
 } // namespace
+
+void findCopiesInOthersLines(const std::vector<const CoreHazards*>& cores, Report& report,
+                             const std::atomic<bool>& isOver) {
+  OthersLines(cores, report).run(isOver);
+}
 
 void findLinesWrittenBack(const CoreHazards& core, Report& report,
                           const std::atomic<bool>& isOver) {

@@ -7,12 +7,17 @@
 #include "simulator/sync/core_hazards.h"
 
 #include <atomic>
+#include <vector>
 
 namespace tilewright::ascend {
 
 /// Writes of the DMA beside elements of the same line that the scalar unit of the same core has written and not
 /// cleaned before, where the write isn't done either when the cache gets the line.
 void findLinesWrittenBack(const CoreHazards& core, Report& report, const std::atomic<bool>& isOver);
+
+/// The same of writes of other cores' DMA, as warnings.
+void findCopiesInOthersLines(const std::vector<const CoreHazards*>& cores, Report& report,
+                             const std::atomic<bool>& isOver);
 
 } // namespace tilewright::ascend
 
