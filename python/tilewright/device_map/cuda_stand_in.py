@@ -2,7 +2,8 @@
 """What stands for `torch.cuda` where the CPU is the device.
 
 Kernels and torch operations on the CPU are done when their call returns, so streams have nothing to
-do, and an event is the time of day.
+do, and an event is the time of day. Of kernels on the Ascend host the time of day says nothing:
+between events with such launches, the time is what the model of the chip says of these.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import torch
 
 from ..errors import TilewrightError
+from ..profiling.ascend_time import is_estimated, recorded_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from ..kernel import JITKernel
 
 
 class Stream:
@@ -56,6 +60,25 @@ class Stream:
         return None
 
 
+class _Launches:
+    """The launches on the Ascend host, counted from the first event on that times something."""
+
+    is_counting = False
+    count = 0
+    modelled_us = 0.0
+
+
+def counted_call(kernel: JITKernel, call: Callable[[], Any]) -> Any:
+    """What `call`, which calls the kernel, gives; its launches count for events."""
+    if not _Launches.is_counting or kernel.target != "ascend" or is_estimated():
+        return call()
+    with recorded_times() as launches:
+        result = call()
+    _Launches.count += len(launches)
+    _Launches.modelled_us += sum(launch.task for launch in launches)
+    return result
+
+
 class Event:
     """A point in time."""
 
@@ -64,16 +87,23 @@ class Event:
     ) -> None:
         self._is_timed = enable_timing
         self._time_ns: int | None = None
+        self._launched, self._modelled_us = 0, 0.0
+        if enable_timing:
+            _Launches.is_counting = True
 
     def record(self, stream: Stream | None = None) -> None:
+        self._launched, self._modelled_us = _Launches.count, _Launches.modelled_us
         self._time_ns = time.perf_counter_ns()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this event to the other."""
+        """Milliseconds from this event to the other; where kernels were launched on the Ascend host
+        meanwhile, those that the model says of them."""
         if not (self._is_timed and end_event._is_timed):
             raise RuntimeError("both events must be created with enable_timing=True")
         if self._time_ns is None or end_event._time_ns is None:
             raise RuntimeError("both events must be recorded before their time is asked for")
+        if end_event._launched != self._launched:
+            return (end_event._modelled_us - self._modelled_us) / 1e3
         return (end_event._time_ns - self._time_ns) / 1e6
 
     def wait(self, stream: Stream | None = None) -> None:

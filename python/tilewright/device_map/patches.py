@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..kernel import JITKernel
-from .cuda_stand_in import REPLACEMENTS
+from .cuda_stand_in import REPLACEMENTS, counted_call
 from .mapped_tensors import (
     MappedDevice,
     any_mapped,
@@ -122,7 +122,7 @@ def _marked_call(call: Callable[..., Any]) -> Callable[..., Any]:
         device = any_mapped(given)
         if device == "npu":
             _refuse_host_tensors(self, args, keywords)
-        result = call(self, *args, **keywords)
+        result = counted_call(self, lambda: call(self, *args, **keywords))
         if not any(isinstance(value, torch.Tensor) for value in given):
             device = "npu" if self.target == "ascend" else "cuda"
         return mark(result, device) if result is not None and device else result

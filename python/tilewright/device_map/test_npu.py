@@ -3,13 +3,17 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+import tilewright  # noqa: E402
+import tilewright.language as T  # noqa: E402
 from tilewright import device_map  # noqa: E402
 from tilewright.errors import TilewrightError  # noqa: E402
+from tilewright.profiler import do_bench  # noqa: E402
 
 
 @pytest.fixture
@@ -56,6 +60,45 @@ def test_torch_npu_namespace(mapped):
             match="NPU graphs are unsupported without an NPU; call the kernels directly",
         ):
             make()
+
+
+def test_events_have_the_modelled_time(mapped):
+    @T.prim_func
+    def doubled(A: T.Tensor((64,)), C: T.Tensor((64,))):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((64,), "float")
+            T.copy(A, a)
+            T.tile.add(a, a, a)
+            T.copy(a, C)
+
+    options = {"tl.ascend_auto_sync": True}
+    kernel = tilewright.compile(doubled, out_idx=[1], target="ascend", pass_configs=options)
+    x = torch.ones(64).npu()
+    modelled = do_bench(lambda: kernel(x))
+    before, first, third, last = (torch.npu.Event(enable_timing=True) for _ in range(4))
+    before.record()
+    kernel(x)
+    first.record()
+    kernel(x)
+    assert kernel.report(x).startswith("estimated time")  # whose call counts for nothing
+    y = kernel(x)
+    third.record()
+    assert y.is_npu and y.tolist() == [2.0] * 64
+    time.sleep(0.02)
+    last.record()
+    assert before.elapsed_time(first) == pytest.approx(modelled, rel=1e-9)
+    assert before.elapsed_time(third) == pytest.approx(3 * modelled, rel=1e-9)
+    assert third.elapsed_time(last) > 19  # no launch: the time of day
+    # A measurement of calls that use events sees the launches as well.
+    both = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+
+    def timed():
+        both[0].record()
+        kernel(x)
+        both[1].record()
+
+    assert do_bench(timed) == pytest.approx(modelled, rel=1e-9)
+    assert both[0].elapsed_time(both[1]) == pytest.approx(modelled, rel=1e-9)
 
 
 SCRIPT = """
