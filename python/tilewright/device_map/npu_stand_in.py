@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands for `torch.npu` and `torch_npu` where there is no NPU.
 
-Kernels and torch operations are done when their call returns, as for `torch.cuda`. The reference
-operators of torch_npu (`npu_rotary_mul` and others) are not here: a script that compares with them
-needs the real ones.
+Kernels and torch operations are done when their call returns, as for `torch.cuda`. Of torch_npu's
+own operators there are those of `npu_operators`.
 """
 
 from __future__ import annotations
@@ -60,11 +59,31 @@ class _TorchNpu(ModuleType):
     def __getattr__(self, name: str) -> Any:
         import torch
 
-        if name == "npu":
-            return torch.npu
-        raise AttributeError(
-            f"torch_npu has no {name!r} without an NPU (it is a stand-in of 'tilewright run')"
-        )
+        return torch.npu if name == "npu" else _operator("torch_npu", name)
+
+
+class Operators:
+    """`torch.ops.npu`."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _operator("torch.ops.npu", name)
+
+    def __dir__(self) -> list[str]:
+        from .npu_operators import OPERATORS
+
+        return [*OPERATORS]
+
+
+def _operator(owner: str, name: str) -> Any:
+    """An operator of torch_npu. AttributeError: it isn't among those that we have."""
+    from .npu_operators import OPERATORS
+
+    if name in OPERATORS:
+        return OPERATORS[name]
+    there = f"; of its operators there are {', '.join(OPERATORS)}" if name[:4] == "npu_" else ""
+    raise AttributeError(
+        f"{owner} has no {name!r} without an NPU (it is a stand-in of 'tilewright run'){there}"
+    )
 
 
 def offer_torch_npu() -> None:

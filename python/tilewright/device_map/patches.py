@@ -19,7 +19,7 @@ from .mapped_tensors import (
     names_device,
     to_npu,
 )
-from .npu_stand_in import name_device, stand_in
+from .npu_stand_in import Operators, name_device, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,7 @@ def install() -> None:
         _replace(torch.cuda, name, value)
     name_device()
     _replace(torch, "npu", stand_in())
+    _replace(torch.ops, "npu", Operators())
     _replace(torch.Tensor, "npu", to_npu)
     _replace(torch.Tensor, "is_npu", property(lambda tensor: mapped_type(tensor) == "npu"))
     _replace(torch.nn.Module, "npu", _module_to_npu)

@@ -62,6 +62,17 @@ def test_torch_npu_namespace(mapped):
             make()
 
 
+def test_names_that_the_stand_in_lacks(mapped):
+    device_map_message = r"has no 'npu_swiglu_backward' without an NPU \(it is a stand-in of"
+    with pytest.raises(AttributeError, match=rf"torch\.ops\.npu {device_map_message}"):
+        torch.ops.npu.npu_swiglu_backward  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"torch\.ops\.npu has no 'other' .*'tilewright run'\)$"
+    ):
+        torch.ops.npu.other  # noqa: B018
+    assert "npu_swiglu" in dir(torch.ops.npu)
+
+
 def test_events_have_the_modelled_time(mapped):
     @T.prim_func
     def doubled(A: T.Tensor((64,)), C: T.Tensor((64,))):
@@ -132,7 +143,7 @@ torch.npu.synchronize()
 assert y.is_npu and y.device == x.device
 torch.testing.assert_close(y, x + x)
 try:
-    torch_npu.npu_rotary_mul
+    torch_npu.npu_sparse_flash_attention
 except AttributeError as error:
     print(error)
 print("Test Passed!")
@@ -146,7 +157,10 @@ def test_a_script(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
-        "torch_npu has no 'npu_rotary_mul' without an NPU (it is a stand-in of 'tilewright run')",
+        "torch_npu has no 'npu_sparse_flash_attention' without an NPU (it is a stand-in of "
+        "'tilewright run'); of its operators there are npu_rotary_mul, npu_gelu, "
+        "npu_gelu_backward, npu_swiglu, npu_rms_norm, npu_add_rms_norm, npu_cross_entropy_loss, "
+        "npu_moe_token_permute, npu_moe_token_unpermute, npu_fusion_attention",
         "Test Passed!",
     ]
 
