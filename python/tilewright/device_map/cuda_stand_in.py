@@ -12,12 +12,13 @@ import os
 import time
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..errors import TilewrightError
 from ..profiling.ascend_time import is_estimated, recorded_times
+from .graphs import CUDAGraph, graph, is_capturing, make_graphed_callables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -191,21 +192,6 @@ class MissingOnCpuError(TilewrightError, NotImplementedError):
     """Something of torch's GPU interface that the device map does not offer."""
 
 
-class CUDAGraph:
-    """`torch.cuda.CUDAGraph` and `torch.cuda.graph`."""
-
-    _what = "CUDA graphs are unsupported on the CPU"
-
-    def __init__(self, *args: object, **keywords: object) -> NoReturn:
-        raise MissingOnCpuError(f"{self._what}; call the kernels directly")
-
-
-class NPUGraph(CUDAGraph):
-    """`torch.npu.NPUGraph` and `torch.npu.graph`."""
-
-    _what = "NPU graphs are unsupported without an NPU"
-
-
 @contextmanager
 def _named_range(*args: object, **keywords: object) -> Iterator[None]:
     yield
@@ -245,7 +231,9 @@ REPLACEMENTS: dict[str, Any] = {
     "device": _Scope,
     "device_of": _Scope,
     "stream": _Scope,
-    "graph": CUDAGraph,
+    "graph": graph,
+    "make_graphed_callables": make_graphed_callables,
+    "graph_pool_handle": lambda: (0, 0),
     "default_generators": (torch.default_generator,),
     **{name: _tensor_type(name) for name in _TENSOR_TYPES},
     "nvtx": SimpleNamespace(
@@ -258,7 +246,7 @@ REPLACEMENTS: dict[str, Any] = {
     ),
     "is_available": lambda: True,
     "is_initialized": lambda: True,
-    "is_current_stream_capturing": lambda: False,
+    "is_current_stream_capturing": is_capturing,
     "is_bf16_supported": lambda *args, **keywords: True,
     "device_count": lambda: 1,
     "current_device": _giving(0),

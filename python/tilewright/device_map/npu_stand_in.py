@@ -33,14 +33,14 @@ def _properties(device: object = None) -> SimpleNamespace:
 
 def stand_in() -> ModuleType:
     """`torch.npu`: what `torch.cuda`'s stand-in does, under names of torch_npu."""
-    from .cuda_stand_in import REPLACEMENTS, NPUGraph
+    from .cuda_stand_in import REPLACEMENTS
+    from .graphs import NPUGraph
 
     module = ModuleType("torch.npu")
     kept = {name: value for name, value in REPLACEMENTS.items() if "CUDA" not in name}
     module.__dict__.update(kept)
     module.__dict__.update(
         NPUGraph=NPUGraph,
-        graph=NPUGraph,
         config=SimpleNamespace(allow_internal_format=False),
         get_device_properties=_properties,
         get_device_name=lambda device=None: "Ascend910B2",

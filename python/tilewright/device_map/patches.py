@@ -10,6 +10,7 @@ import torch
 
 from ..kernel import JITKernel
 from .cuda_stand_in import REPLACEMENTS, counted_call
+from .graphs import recorded_launch
 from .mapped_tensors import (
     MappedDevice,
     any_mapped,
@@ -123,7 +124,9 @@ def _marked_call(call: Callable[..., Any]) -> Callable[..., Any]:
         device = any_mapped(given)
         if device == "npu":
             _refuse_host_tensors(self, args, keywords)
-        result = counted_call(self, lambda: call(self, *args, **keywords))
+        result = recorded_launch(
+            lambda: counted_call(self, lambda: call(self, *args, **keywords)), given
+        )
         if not any(isinstance(value, torch.Tensor) for value in given):
             device = "npu" if self.target == "ascend" else "cuda"
         return mark(result, device) if result is not None and device else result

@@ -11,7 +11,6 @@ torch = pytest.importorskip("torch")
 import tilewright  # noqa: E402
 import tilewright.language as T  # noqa: E402
 from tilewright import device_map  # noqa: E402
-from tilewright.errors import TilewrightError  # noqa: E402
 
 
 @pytest.fixture
@@ -165,12 +164,6 @@ def test_cuda_module(mapped):
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         torch.cuda.current_stream().synchronize()
-    for make in (torch.cuda.CUDAGraph, torch.cuda.graph):
-        with pytest.raises(
-            TilewrightError,
-            match="CUDA graphs are unsupported on the CPU; call the kernels directly",
-        ):
-            make()
 
 
 def test_parameters_and_autocast(mapped):
