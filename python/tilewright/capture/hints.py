@@ -50,14 +50,18 @@ def check_operands(error: TypeError, left: Value, right: Value) -> None:
             ) from None
 
 
-def refuse_nothing(node: ast.expr) -> None:
-    """An element of what gives nothing: an operation that writes a target is one, or a macro."""
-    if not isinstance(node, ast.Call):
-        return
+def gives_nothing(node: ast.Call) -> str:
+    """What is said of a call that gives nothing: an operation that writes a target, or a macro."""
     called = ast.unparse(node.func)
     writes = called.rpartition(".")[2].startswith(("copy", "reduce", "transpose"))
     target = f": it writes {ast.unparse(node.args[1])!r}" if writes and len(node.args) > 1 else ""
-    raise LanguageError(f"{called}() gives no value{target}", python=TypeError)
+    return f"{called}() gives no value{target}"
+
+
+def refuse_nothing(node: ast.expr) -> None:
+    """An element of what gives nothing."""
+    if isinstance(node, ast.Call):
+        raise LanguageError(gives_nothing(node), python=TypeError)
 
 
 def check_item(owner: Value, index: Value) -> None:

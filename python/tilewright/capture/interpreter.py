@@ -32,7 +32,7 @@ from ..language.vectors import elements_at, load_at, store_at
 from .control import ControlFlow, OpenFor, Signal
 from .expressions import CallFailed, Reference
 from .guarded import value_is_dropped
-from .hints import refuse_nothing
+from .hints import gives_nothing, refuse_nothing
 from .imports import imported
 from .prescan import is_unsupported_construct
 from .scopes import Binding, Frame, Scope
@@ -62,6 +62,8 @@ class Interpreter(ControlFlow):
         self.returned: Value = None
         self.returned_at: Place | None = None
         self._base_depth = len(tracer.frames)
+        #: Names and the calls of which they had None.
+        self._calls: dict[str, ast.Call] = {}
 
     def run(self, body: Sequence[ast.stmt]) -> Value:
         self.tracer.has_ended = self.block(body) is Signal.END
@@ -129,7 +131,9 @@ class Interpreter(ControlFlow):
         tracer = self.tracer
         tracer.pending_name = None
         if isinstance(error, LanguageError):
-            tracer.report(error.message, error.kind, notes=_notes(error), python=error.python)
+            nothing = self._of_nothing(node, error)
+            message, notes = nothing or (error.message, _notes(error))
+            tracer.report(message, error.kind, notes=notes, python=error.python)
         elif isinstance(error, CompileError):
             tracer.found.extend(d for d in error.diagnostics if d not in tracer.found)
         elif isinstance(error, CallFailed):
@@ -140,6 +144,20 @@ class Interpreter(ControlFlow):
         elif isinstance(error, JITNoBuilderError):
             tracer.report(str(error), python=RuntimeError)
         self._poison(node)
+
+    def _of_nothing(self, node: ast.stmt, error: LanguageError) -> tuple[str, list[Note]] | None:
+        """What is said of a name that a call which gives no value was bound to, where a statement
+        takes it for one."""
+        if "None of type NoneType" not in error.message:
+            return None
+        for child in ast.walk(node):
+            binding = self.scope.names.get(child.id) if isinstance(child, ast.Name) else None
+            if isinstance(child, ast.Name) and isinstance(binding, Binding):
+                made = self._calls.get(child.id) if binding.value is None else None
+                if made is not None:
+                    note = Note(binding.place, f"{child.id!r} was bound here")
+                    return f"{child.id!r} is None, as {gives_nothing(made)}", [note]
+        return None
 
     def _poison(self, node: ast.stmt) -> None:
         """Binds all names that the failed statement would have bound. What the trace would have
@@ -311,6 +329,8 @@ class Interpreter(ControlFlow):
         for target in node.targets:
             self.mark(target)
             self.assign(target, value)
+        if value is None and isinstance(node.value, ast.Call):
+            self._calls.update((n.id, node.value) for n in node.targets if isinstance(n, ast.Name))
         return None
 
     def _is_opened_by(self, node: ast.Assign) -> bool:

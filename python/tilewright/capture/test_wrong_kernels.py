@@ -219,6 +219,13 @@ WRONG = {
     ),
     "A[0] = A[1] * 'x'  #!": "'*' takes two numbers, but one of these is 'x' of type str",
     "A[0] = 'x' * n  #!": "'*' takes two numbers, but one of these is 'x' of type str",
+    **{
+        "S = T.alloc_fragment((8, 8), 'float32')\nm = T.alloc_fragment((8,), 'float32')\n"
+        f"T.clear(S)\nx = T.reduce_sum(S, m)\n{statement}  #!": (
+            "'x' is None, as T.reduce_sum() gives no value: it writes 'm'"
+        )
+        for statement in ("A[0] = x", "A[0] = x + 1", "A[0] += x", "A[0] = T.exp(x)")
+    },
     "S = T.alloc_fragment((8, 8), 'float32')\nm = T.alloc_fragment((8,), 'float32')\nT.clear(S)\n"
     "A[0] = T.reduce_sum(S, m)  #!": "T.reduce_sum() gives no value: it writes 'm'",
     "T.print(f'{A[0]:.3f}')  #!": (
