@@ -7,13 +7,55 @@ the shortest conformance test that uses it, which CI runs.
 
 import ast
 import inspect
+import runpy
 import sys
+import tempfile
 from pathlib import Path
 
 from language_coverage import agreeing_tests, gpu_only, names, used_names
 from sources import ROOT, shown
 
 OUT = ROOT / "build/docs/language"
+#: A kernel that uses a name which only GPUs have.
+_REFUSED = """import tilewright
+import tilewright.language as T
+
+
+@T.prim_func
+def kernel(A: T.Tensor((128,), "float32")):
+    with {launch}:
+        S = T.alloc_shared((128,), "float32")
+        {statement}
+
+
+tilewright.compile(kernel)
+"""
+_WITHOUT_ARGUMENTS = """
+    cluster_arrive cluster_arrive_relaxed cluster_wait cluster_sync block_rank_in_cluster
+    tcgen05_before_thread_sync tcgen05_after_thread_sync alloc_descriptor alloc_wgmma_desc
+    alloc_tcgen05_smem_desc alloc_tcgen05_instr_desc alloc_tcgen05_instruction_desc
+    TensorCoreIntrinEmitter INT4TensorCoreIntrinEmitter WGMMATensorCoreIntrinEmitter
+    TCGEN05TensorCoreIntrinEmitter SparseTensorCoreIntrinEmitter
+    WGSparseTensorCoreIntrinEmitter TensorCoreIntrinEmitterWithLadderTransform
+    INT4TensorCoreIntrinEmitterWithLadderTransform WSSchedule WSRole WSPipeline WSScope
+    WSOpRef"""
+#: What is written behind such a name, where it is no call with the tensor and the tile.
+_WRITTEN = {
+    "ClusterKernel": "(4, cluster_dims=(2, 1, 1), threads=128)",
+    "CUDASourceCodeKernel": "(1, threads=128, source_code_or_path='kernel.cu')",
+    "WSSync": ".producer_acquire(0)",
+    "alloc_cluster_barrier": "([1])",
+    "alloc_tmem": "((128, 128), 'float32')",
+    "annotate_ws_schedule": "(T.WSSchedule)",
+    "lookup_param": "('weights')",
+    "named_barrier_arrive": "(1, 128)",
+    "tma_gather4_bytes": "(64, 'float16')",
+    "ws_op": "('load')",
+    **dict.fromkeys(
+        _WITHOUT_ARGUMENTS.split(),
+        "()",
+    ),
+}
 
 
 def examples() -> dict[str, tuple[Path, ast.FunctionDef]]:
@@ -60,11 +102,33 @@ def signature(name: str, value: object) -> str:
     return f"T.{name}{found.replace(parameters=parameters, return_annotation=returned)}"
 
 
+def refusal(name: str) -> str:
+    """A kernel that uses a name which only GPUs have, and what compiling it says."""
+    import tilewright
+
+    use = f"T.{name}{_WRITTEN.get(name, '(A, S)')}"
+    is_launch = name.endswith("Kernel")
+    source = _REFUSED.format(
+        launch=use if is_launch else "T.Kernel(1, threads=128)",
+        statement="T.copy(A, S)" if is_launch else use,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.py"
+        path.write_text(source)
+        try:
+            runpy.run_path(str(path))
+        except tilewright.UnsupportedError as error:
+            (found,) = error.errors
+            said = found.render().replace(f"{folder}/", "")
+            return f"```python\n{source}```\n\n```text\n{said}\n```"
+    raise AssertionError(f"T.{name} is not refused")
+
+
 def page(name: str, value: object, example: tuple[Path, ast.FunctionDef] | None) -> str:
     """The page of one name."""
     text = inspect.getdoc(value) or ""
     if name in gpu_only():
-        return f"# T.{name}\n\n{text}\n"
+        return f"# T.{name}\n\n{text}\n\nExample, and what it says:\n\n{refusal(name)}\n"
     if name in {n for n, _ in names()["dtypes"]}:
         text = f"The dtype `{value}`: an annotation, an argument, and a cast, `T.{name}(x)`."
     call = signature(name, value)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -61,6 +62,10 @@ def test_every_name_has_its_page(script, coverage):
     for name, text in pages.items():
         if name in gpu_only:
             assert "On the CPU it is unsupported: " in text, name
+            told = (
+                rf"\nkernel.py:\d+:\d+: unsupported: T.{name} is unsupported on cpu: it belongs to "
+            )
+            assert re.search(told, text) and text.count(f" T.{name}") >= 3, name
         elif name in works:
             assert f"```python\nT.{name}" in text and "\nExample (tests/conformance/" in text, name
             assert f"T.{name}" in text.split("Example (")[1] or f'"{name}"' in text, name
