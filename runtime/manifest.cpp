@@ -386,7 +386,8 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
     }
     manifest.asserts.push_back({reader.text(entry, "message"), reader.text(entry, "file"),
                                 int32_t(reader.integer(entry, "line", 0, INT32_MAX)),
-                                int32_t(reader.integer(entry, "column", 0, INT32_MAX))});
+                                int32_t(reader.integer(entry, "column", 0, INT32_MAX)),
+                                reader.flag(entry, "tells")});
   }
   std::vector<int64_t> outputs;
   for (const Json& entry : reader.list(root, "out_idx")) {

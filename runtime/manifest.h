@@ -76,6 +76,7 @@ struct DeviceAssertion {
   std::string file;
   int32_t line = 0; // 0: no place is known
   int32_t column = 0;
+  bool tells = false; // the message has {} in the place of TwLaunch.told
 };
 
 /// What a caller must know of one of a kernel's launches.

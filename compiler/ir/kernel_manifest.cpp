@@ -7,6 +7,7 @@
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/thread_ops.h"
+#include "compiler/ir/told_numbers.h"
 
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
@@ -209,10 +210,13 @@ json::Array assertsToJson(func::FuncOp kernel) {
   json::Array list;
   kernel.walk([&](AssertOp op) {
     Place place = placeOf(op.getLoc());
-    list.push_back(json::Object{{"message", op.told("device_assert failed")},
-                                {"file", place.file},
-                                {"line", int64_t(place.line)},
-                                {"column", int64_t(place.column)}});
+    json::Object entry{{"message", op.told("device_assert failed")},
+                       {"file", place.file},
+                       {"line", int64_t(place.line)},
+                       {"column", int64_t(place.column)}};
+    if (op->hasAttr(kTellsAttr))
+      entry["tells"] = true;
+    list.push_back(std::move(entry));
   });
   return list;
 }

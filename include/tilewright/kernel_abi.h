@@ -29,6 +29,7 @@ typedef struct TwLaunch {
   int64_t grid[3];
   char* workspace; /* workspace_bytes of the manifest, shared by all blocks of all launches */
   void (*sync_grid)(struct TwLaunch* launch); /* returns when all blocks have called it */
+  int64_t told; /* by the assertion that failed, where its message has a place for a number */
 } TwLaunch;
 
 /* Cores that a launch on an Ascend NPU may ask for: the blocks of a launch that the vendor's runtime takes. */

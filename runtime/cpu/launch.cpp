@@ -276,7 +276,10 @@ std::string describe(const LaunchResult& result, const Manifest& manifest, const
     const DeviceAssertion& assertion = manifest.asserts[result.assertion];
     std::string place = assertion.file + ":" + std::to_string(assertion.line) + ":" +
                         std::to_string(assertion.column) + ": error: ";
-    return (assertion.line > 0 ? place : name + ": ") + assertion.message;
+    std::string message = assertion.message;
+    if (const size_t at = message.find("{}"); assertion.tells && at != std::string::npos)
+      message.replace(at, 2, std::to_string(launch.told));
+    return (assertion.line > 0 ? place : name + ": ") + message;
   }
   case LaunchEnd::Fault: {
     char address[32];

@@ -179,10 +179,11 @@ def test_calls_that_are_too_large_or_negative(target):
     }[target]
     with pytest.raises(RuntimeError, match=re.escape(large)):
         compiled(b, 2**30 - 1, 2**30 - 1)
-    negative = "'tile' is negative" if target == "cpu" else "dim 1 of 'tile' is -1, but it"
-    with pytest.raises(RuntimeError, match=negative) as caught:
-        compiled(b, 2, -1)
-    assert f"{__file__}:{kernel.function.__code__.co_firstlineno + 3}:" in str(caught.value)
+    for sizes, dim, size in (((2, -1), 1, -1), ((-(2**31), 3), 0, -(2**31)), ((-7, -5), 0, -7)):
+        negative = f"dim {dim} of 'tile' is {size}, but it cannot be negative"
+        with pytest.raises(RuntimeError, match=negative) as caught:
+            compiled(b, *sizes)
+        assert f"{__file__}:{kernel.function.__code__.co_firstlineno + 3}:" in str(caught.value)
 
 
 def refusals(body):

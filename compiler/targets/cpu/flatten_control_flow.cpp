@@ -14,10 +14,12 @@
 /// do not. It stands after the buffers are pointers, when nothing needs structured regions any
 /// more.
 #include "compiler/ir/structure_ops.h"
+#include "compiler/ir/told_numbers.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
+#include "tilewright/kernel_abi.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/ControlFlow/IR/ControlFlowOps.h>
@@ -26,13 +28,16 @@
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Transforms/RegionUtils.h>
 
+#include <cstddef>
+
 namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
 
 /// Byte offsets in TwLaunch.
-constexpr int32_t deviceErrorOffset = 4, leaveOffset = 8;
+constexpr int32_t deviceErrorOffset = offsetof(TwLaunch, device_error),
+                  leaveOffset = offsetof(TwLaunch, leave), toldOffset = offsetof(TwLaunch, told);
 /// A loop that is known to turn no more often is not polled.
 constexpr int64_t unpolledTurns = 64;
 
@@ -253,7 +258,8 @@ private:
     branch.setBranchWeights(ArrayRef<int32_t>{INT32_MAX, 1});
   }
 
-  /// A false condition stores 1 + number in TwLaunch::device_error and leaves.
+  /// A false condition stores 1 + number in TwLaunch::device_error, what the message tells in TwLaunch::told, and
+  /// leaves.
   void flattenAssert(tile::AssertOp op) {
     builder.setLoc(op.getLoc());
     auto number = op->getAttrOfType<IntegerAttr>(kAssertAttr);
@@ -266,6 +272,14 @@ private:
                                         LLVM::GEPNoWrapFlags::inbounds);
     Value code = arith::ConstantOp::create(
         builder, builder.getI32IntegerAttr(number ? int32_t(number.getInt()) + 1 : 1));
+    auto comparison = op.getCondition().getDefiningOp<arith::CmpIOp>();
+    if (op->hasAttr(tile::kTellsAttr) && comparison &&
+        comparison.getLhs().getType().isInteger(64)) {
+      Value told =
+          LLVM::GEPOp::create(builder, launch.getType(), builder.getI8Type(), launch,
+                              ArrayRef<LLVM::GEPArg>(toldOffset), LLVM::GEPNoWrapFlags::inbounds);
+      LLVM::StoreOp::create(builder, comparison.getLhs(), told);
+    }
     LLVM::StoreOp::create(builder, code, address);
     cf::BranchOp::create(builder, leaveBlock());
     builder.setInsertionPointToEnd(before);

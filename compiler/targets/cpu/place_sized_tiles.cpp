@@ -5,7 +5,7 @@
 /// becomes
 ///   %bytes = 64 * %n      %place = tile.call "malloc"(%bytes) : (i64) -> i64
 ///   tile.launch (%bx) in (%g) {
-///     tile.assert %n >= 0 ...      tile.assert %bytes small enough, and %place not 0
+///     tile.assert %n >= 0 ...      tile.assert %bytes small enough, and %place not 0 (the first tells %n)
 ///     %s = tile.tensor_at %place dims(%n) : !tile.buffer<?x16xf32, global> ... }
 ///
 /// MakeEntryPoints frees it behind the blocks, FlattenControlFlow where a block ends them all. Scratch memory, which the runtime has
@@ -13,6 +13,7 @@
 /// the block's memory, and before assertions are numbered; from here on such a tile is memory as any other.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/ir/told_numbers.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/check_kernel.h"
 #include "compiler/targets/cpu/passes.h"
@@ -38,8 +39,8 @@ public:
     SmallVector<Value> dims;
     for (Value dim : op.getDims())
       dims.push_back(beforeLaunch(dim));
-    Value isNatural;
-    Value bytes = bytesOf(dims, isNatural);
+    SmallVector<Value> areNatural;
+    Value bytes = bytesOf(dims, areNatural);
     Value more = arith::AddIOp::create(builder, bytes, number(1)); // malloc(0) may give 0
     Value address = tile::CallOp::create(builder, builder.getI64Type(), "malloc", more).getResult();
     Value isSmall = compare(arith::CmpIPredicate::sle, bytes, number(int64_t(kLargestScratch)));
@@ -48,7 +49,15 @@ public:
 
     builder.setInsertionPoint(op);
     const std::string name = "'" + op.getSymName().value_or("a tile").str() + "'";
-    tile::AssertOp::check(builder, op.getLoc(), isNatural, "a dim of " + name + " is negative");
+    const auto* isNatural = areNatural.begin();
+    for (auto [dim, extent] : llvm::enumerate(type.getShape())) {
+      if (!ShapedType::isDynamic(extent))
+        continue;
+      auto check = tile::AssertOp::check(builder, op.getLoc(), *isNatural++,
+                                         "dim " + std::to_string(dim) + " of " + name +
+                                             " is {}, but it cannot be negative");
+      check->setAttr(tile::kTellsAttr, builder.getUnitAttr());
+    }
     tile::AssertOp::check(builder, op.getLoc(), fits,
                           name + " takes more than the " + std::to_string(kLargestScratch) +
                               " bytes that the cpu target has for a tile, or there is no memory "
@@ -83,8 +92,8 @@ private:
     return mapping.lookup(value);
   }
 
-  /// Of all elements; of too many just more than there may be. `isNatural`: whether no dim is negative.
-  Value bytesOf(ValueRange dims, Value& isNatural) {
+  /// Of all elements; of too many just more than there may be. `areNatural`: of each dim, whether it isn't negative.
+  Value bytesOf(ValueRange dims, SmallVectorImpl<Value>& areNatural) {
     const int64_t bits = type.getElementBits(), most = int64_t{1} << 31;
     int64_t fixed = 1;
     for (int64_t extent : type.getShape())
@@ -93,9 +102,7 @@ private:
     Value elements = number(fixed);
     for (Value dim : dims) {
       Value extent = arith::IndexCastOp::create(builder, builder.getI64Type(), dim);
-      Value isHere = compare(arith::CmpIPredicate::sge, extent, number(0));
-      isNatural =
-          isNatural ? arith::AndIOp::create(builder, isNatural, isHere).getResult() : isHere;
+      areNatural.push_back(compare(arith::CmpIPredicate::sge, extent, number(0)));
       extent = arith::MaxSIOp::create(builder, extent, number(0));
       extent = arith::MinSIOp::create(builder, extent, number(most));
       elements = arith::MulIOp::create(builder, elements, extent);

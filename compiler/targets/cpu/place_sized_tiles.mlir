@@ -14,7 +14,7 @@
 // CHECK: arith.cmpi sle, %[[BYTES]]
 // CHECK: arith.cmpi ne, %[[PLACE]]
 // CHECK: tile.launch
-// CHECK: tile.assert %[[NATURAL]], "a dim of 's' is negative"
+// CHECK: tile.assert %[[NATURAL]], "dim 0 of 's' is {}, but it cannot be negative" {tile.check, tile.tells}
 // CHECK: tile.assert %{{.*}}, "'s' takes more than the 268435456 bytes that the cpu target has for a tile, or there is no memory for it"
 // CHECK: %[[S:.*]] = tile.tensor_at %[[PLACE]] dims(%[[HALF]]) : !tile.buffer<?x4xf32, global>
 // CHECK: tile.view %[[S]] dims(%{{.*}}) : !tile.buffer<?x4xf32, global> to !tile.buffer<?xf32, global>
