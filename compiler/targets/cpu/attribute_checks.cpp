@@ -58,6 +58,26 @@ LogicalResult checkPacked(Operation* op, int64_t group) {
   return success();
 }
 
+/// Its products fill tiles: groups along k whole ones, or all pieces of so many, and the columns.
+LogicalResult checkTiles(tile::GemmOp gemm) {
+  auto packed = gemm->getAttrOfType<IntegerAttr>(kPackedAttr);
+  auto pieces = gemm->getAttrOfType<IntegerAttr>(kPiecesAttr);
+  if (!packed || packed.getInt() < 1)
+    return gemm.emitError() << "'" << kTilesAttr << "' stands on a gemm whose b is packed";
+  const SmallVector<int64_t> a = gemm.getARegion().staticExtents(),
+                             c = gemm.getCRegion().staticExtents();
+  const int64_t products = a[a.size() - (gemm.getTransposeA() ? 2 : 1)], columns = c.back();
+  if (ShapedType::isDynamic(products) || ShapedType::isDynamic(columns))
+    return gemm.emitError() << "'" << kTilesAttr << "' stands on a gemm of known extents";
+  const int64_t groups = products / packed.getInt();
+  const int64_t step = pieces ? std::clamp<int64_t>(pieces.getInt(), 1, 3) * kTileColumns
+                              : tileDepth(std::max<int64_t>(groups, 1));
+  if (groups < 1 || step == 0 || groups % step != 0 || columns % kTileColumns != 0)
+    return gemm.emitError() << "'" << kTilesAttr << "' stands on a gemm of " << products
+                            << " products and " << columns << " columns, which fill no tiles";
+  return success();
+}
+
 } // namespace
 
 AttributeChecks::AttributeChecks(MLIRContext* context)
@@ -73,9 +93,8 @@ LogicalResult AttributeChecks::verifyOperationAttribute(Operation* op, NamedAttr
     return name == kPackedAttr ? checkPacked(op, cast<IntegerAttr>(attribute.getValue()).getInt())
                                : success();
   }
-  const bool needsPacked = name == kTilesAttr || name == kPiecesAttr || name == kSumsAttr;
-  if (needsPacked && isa<tile::GemmOp>(op) && !op->hasAttr(kPackedAttr))
-    return op->emitError() << "'" << name << "' stands on a gemm whose b is packed";
+  if (auto gemm = dyn_cast<tile::GemmOp>(op); gemm && name == kTilesAttr)
+    return checkTiles(gemm);
   if (name == kTileShapeAttr) {
     auto shape = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
     auto isOfTiles = [](int64_t each) { return each >= 1 && each <= kTileRows; };

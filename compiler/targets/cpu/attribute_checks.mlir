@@ -95,6 +95,36 @@ func.func @kernel() attributes {tile.kernel} {
 func.func @kernel() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<12x4xbf16, shared>
+    %B = tile.alloc : !tile.buffer<4x32xbf16, shared>
+    %C = tile.alloc : !tile.buffer<12x32xf32, fragment>
+    // expected-error @+1 {{'cpu.tiles' stands on a gemm of 4 products and 32 columns, which fill no tiles}}
+    tile.gemm %A : !tile.buffer<12x4xbf16, shared>, %B : !tile.buffer<4x32xbf16, shared>
+      into %C : !tile.buffer<12x32xf32, fragment> {cpu.packed = 2 : i64, cpu.tiles}
+  }
+  return
+}
+
+// -----
+
+func.func @kernel() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<12x64xbf16, shared>
+    %B = tile.alloc : !tile.buffer<64x32xbf16, shared>
+    %C = tile.alloc : !tile.buffer<12x32xf32, fragment>
+    // expected-error @+1 {{'cpu.tiles' stands on a gemm of 64 products and 32 columns, which fill no tiles}}
+    tile.gemm %A : !tile.buffer<12x64xbf16, shared>, %B : !tile.buffer<64x32xbf16, shared>
+      into %C : !tile.buffer<12x32xf32, fragment> {cpu.packed = 2 : i64, cpu.tiles, cpu.pieces = 3 : i64}
+  }
+  return
+}
+
+// -----
+
+func.func @kernel() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
     %A = tile.alloc : !tile.buffer<12x32xbf16, shared>
     %B = tile.alloc : !tile.buffer<32x32xbf16, shared>
     %C = tile.alloc : !tile.buffer<12x32xf32, fragment>
