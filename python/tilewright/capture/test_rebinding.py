@@ -26,8 +26,7 @@ def told(kernel):
         warnings.simplefilter("always")
         kernel.capture()
     found = []
-    for each in caught:
-        assert each.category is TilewrightWarning
+    for each in (w for w in caught if w.category is TilewrightWarning):
         text = re.fullmatch(
             r"'(\w+)' is bound to another value here than at line (\d+); use T.alloc_var for a "
             r"variable that changes(; line \d+: in macro '\w+' called here)?",
@@ -58,7 +57,8 @@ def test_a_value_bound_again():
     with pytest.warns(TilewrightWarning, match="'x' is bound to another value") as caught:
         out = kernel(np.arange(5, 13, dtype="float32"))
     assert np.asarray(out)[:2].tolist() == [13, 10]
-    assert [LINES[w.lineno] for w in caught] == ["x = x + 1", "x += A[2]"]
+    lines = [LINES[w.lineno] for w in caught if w.category is TilewrightWarning]
+    assert lines == ["x = x + 1", "x += A[2]"]
 
 
 def test_forms_of_assignment():
