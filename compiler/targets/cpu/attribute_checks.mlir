@@ -226,3 +226,18 @@ func.func @kernel() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+func.func @kernel(%n: index {tile.symbol = "n"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x32xbf16, shared>
+    %B = tile.alloc : !tile.buffer<32x32xbf16, shared>
+    %C = tile.alloc : !tile.buffer<16x32xf32, fragment>
+    // expected-error @+1 {{'cpu.tiles' stands on a gemm of known extents}}
+    tile.gemm %A : !tile.buffer<16x32xbf16, shared>, %B[0, 0] [32, %n] : !tile.buffer<32x32xbf16, shared>
+      into %C[0, 0] [16, %n] : !tile.buffer<16x32xf32, fragment> {cpu.packed = 2 : i64, cpu.tiles}
+  }
+  return
+}
