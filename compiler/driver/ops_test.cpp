@@ -570,15 +570,14 @@ TEST_P(OpsTest, SmallFloatArithmeticRoundsEachStep) {
 
 TEST_P(OpsTest, PrintsAsTheInterpreterDoes) {
   const std::string tile = buffer("3", "f16", "shared");
-  const std::string text =
-      wrap({global("3", "f16")},
-           "%s = tile.alloc \"s\" : " + tile + "\ntile.copy %x : " + global("3", "f16") +
-               " to %s : " + tile +
-               "\ntile.print \"only words, 100%\"\ntile.print \"one is\", %one : f32\n" +
-               "tile.print \"seven is\", %i7 : i32\n%m = arith.constant -1 : i8\n" +
-               "tile.print \"bits\", %m : i8 unsigned\ntile.print \"block\", %b : index\ntile.print "
-               "\"\", %s : " +
-               tile + "\n");
+  const std::string text = wrap(
+      {global("3", "f16")},
+      "%s = tile.alloc \"s\" : " + tile + "\ntile.copy %x : " + global("3", "f16") + " to %s : " +
+          tile + "\ntile.print \"only words, 100%\"\ntile.print \"one is\", %one : f32\n" +
+          "tile.print \"seven is\", %i7 : i32\n%m = arith.constant -1 : i8\n" +
+          "tile.print \"bits\", %m : i8 unsigned\ntile.print \"block\", %b : index\ntile.print "
+          "\"\", %s : " +
+          tile + "\n");
   CompiledKernel kernel(text, GetParam());
   ASSERT_TRUE(kernel.isLoaded());
   static std::string printed;
