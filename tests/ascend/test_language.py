@@ -238,7 +238,7 @@ def add_scaled() -> None:
             T.gemm_v0(a, b, c, transpose_B=True, init=True)
             T.set_deq_scale(scale)
             T.copy(c, C)
-            T.set_deq_scale(0.25)
+            T.tile.set_deq_scale(0.25)
             T.copy(c, D, enable_relu=True)
 
     a = random.integers(-20, 20, (40, 64)).astype(np.int8)

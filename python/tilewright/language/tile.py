@@ -314,6 +314,10 @@ def __getattr__(name: str) -> Any:
         return getattr(reductions, name)
     if name in _EARLIER:
         return earlier_function(name)
+    if name == "set_deq_scale":  # which is of the cube, and here in earlier releases
+        from .ascend import set_deq_scale
+
+        return set_deq_scale
     from .unsupported import refusal_of
 
     if (refused := refusal_of(name, "T.tile")) is not None:
