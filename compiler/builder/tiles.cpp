@@ -725,11 +725,12 @@ void KernelBuilder::atomicTile(std::string_view kind, const Operand& target, con
 }
 
 void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& what,
-                          std::string_view message, const Attributes& attributes) {
-  if (!state->requireLaunch("T.print"))
+                          std::string_view message, const Attributes& attributes,
+                          std::string_view name) {
+  if (!state->requireLaunch(name))
     return;
   mlir::Value printed;
-  std::string name; // targets may have another buffer in its place by the time that they print
+  std::string bufferName; // targets may have another one in its place when they print
   bool isUnsigned = false;
   if (const auto* value = std::get_if<Value>(&what)) {
     if (!state->isUsable(*value))
@@ -740,14 +741,14 @@ void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& wha
     if (!state->isUsable(*buffer))
       return;
     printed = state->record(*buffer).ir;
-    name = state->record(*buffer).name;
+    bufferName = state->record(*buffer).name;
   }
   auto op =
       tile::PrintOp::create(state->ir, state->location(),
                             llvm::StringRef(message.data(), message.size()), printed, isUnsigned);
-  if (!name.empty())
-    op->setAttr(tile::kNameAttr, state->ir.getStringAttr(name));
-  annotate(*state, op, "T.print", attributes, {});
+  if (!bufferName.empty())
+    op->setAttr(tile::kNameAttr, state->ir.getStringAttr(bufferName));
+  annotate(*state, op, name, attributes, {});
 }
 
 /// Whether a value is computed of the kernel's arguments and symbols alone.

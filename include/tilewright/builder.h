@@ -244,8 +244,9 @@ public:
   void atomicTile(std::string_view kind, const Operand& target, const Operand& source,
                   const Attributes& attributes = {});
   /// A tile of the block is printed by one thread: that of the attribute "thread", else the first.
+  /// `name` is what the user calls it.
   void print(const std::variant<std::monostate, Value, Buffer>& what, std::string_view message,
-             const Attributes& attributes = {});
+             const Attributes& attributes = {}, std::string_view name = "T.print");
   void deviceAssert(Value condition, std::string_view message);
   /// The threads wait until the condition holds, which is asked again when others have gone on.
   void waitUntil(Value condition, std::string_view message);

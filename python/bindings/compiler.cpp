@@ -445,13 +445,14 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
       .def(
           "print",
           [](KernelBuilder& self, std::optional<std::variant<Value, Buffer>> what,
-             std::string_view message, const Attributes& attributes) {
+             std::string_view message, const Attributes& attributes, std::string_view name) {
             if (!what)
-              self.print(std::monostate{}, message, attributes);
+              self.print(std::monostate{}, message, attributes, name);
             else
-              std::visit([&](auto handle) { self.print(handle, message, attributes); }, *what);
+              std::visit([&](auto handle) { self.print(handle, message, attributes, name); },
+                         *what);
           },
-          "what"_a.none(), "message"_a, "attributes"_a = Attributes{})
+          "what"_a.none(), "message"_a, "attributes"_a = Attributes{}, "name"_a = "T.print")
       .def(
           "device_assert",
           [](KernelBuilder& self, const nb::object& condition, std::string_view message) {

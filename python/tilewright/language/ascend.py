@@ -227,7 +227,8 @@ def dump_tensor(tensor: Any, desc: int, dump_size: int, shape_info: Any = ()) ->
     (count,) = tracer.integers([dump_size], "the dump_size of T.dump_tensor")
     if not isinstance(tensor, BufferRef) or tensor.is_variable:
         raise LanguageError("T.dump_tensor takes a buffer")
-    tracer.builder.print(tracer.buffer_handle(tensor), str(desc), {"count": count})
+    handle = tracer.buffer_handle(tensor)
+    tracer.builder.print(handle, str(desc), {"count": count}, "T.dump_tensor")
 
 
 # The cube --------------------------------------------------------------------------------------

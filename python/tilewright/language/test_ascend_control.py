@@ -206,6 +206,30 @@ def test_dump_of_a_number() -> None:
     assert refusal(wrong, np.zeros(4, np.int32)) == "T.dump_tensor takes a buffer"
 
 
+@pytest.mark.parametrize("is_before", [True, False])
+def test_prints_outside_of_the_launch(is_before: bool) -> None:
+    def prints(A: Any) -> None:
+        T.dump_tensor(A, 1, 4)
+        T.printf("text")
+        T.print(A)
+
+    @T.prim_func
+    def wrong(A: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
+        if is_before:
+            prints(A)
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            A[0] = 1
+        if not is_before:
+            prints(A)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        interpret(wrong, np.zeros(4, np.int32))
+    place = "outside of T.Kernel; " if is_before else "after the end of T.Kernel"
+    names = ("T.dump_tensor", "T.printf", "T.print")
+    for name, error in zip(names, caught.value.errors, strict=True):
+        assert error.message.startswith(f"{name} stands {place}")
+
+
 def test_hints_change_nothing() -> None:
     @T.prim_func
     def main(A: T.Tensor((16, 16), "float16"), C: T.Tensor((16, 16), "float")):  # type: ignore[no-untyped-def]
