@@ -38,10 +38,11 @@ std::optional<int64_t> resolveDim(Construction& state, std::string_view operatio
   if (dim >= -rank && dim < rank)
     return dim < 0 ? dim + rank : dim;
   const BufferRecord& record = state.record(source.buffer);
-  state.indexError(std::string(operation) + " over dim " + std::to_string(dim) + ", but " +
-                       quoted(record.name) + " has " + std::to_string(rank) +
-                       (rank == 1 ? " dim" : " dims"),
-                   {state.allocatedHere(record)});
+  state.report(Severity::Error, // on an NPU as TileLang-Ascend calls it
+               std::string(operation) + " over dim " + std::to_string(dim) + ", but " +
+                   quoted(record.name) + " has " + std::to_string(rank) +
+                   (rank == 1 ? " dim" : " dims"),
+               {state.allocatedHere(record)}, state.isNpu ? Fault::Value : Fault::Index);
   return std::nullopt;
 }
 

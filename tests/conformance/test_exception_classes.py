@@ -153,3 +153,30 @@ def test_what_is_not_supported_is_not_implemented():
     assert issubclass(UnsupportedError, NotImplementedError)
     with pytest.raises(NotImplementedError):
         tilewright.compile(body("S[0, 0] = 1.0"), target="webgpu")
+
+
+REDUCTIONS = {
+    "dim=2": (ValueError, "reduce_sum over dim 2, but 'a' has 2 dims"),
+    "dim=-3": (ValueError, "reduce_sum over dim -3, but 'a' has 2 dims"),
+    "dim=0": (ValueError, "gives"),
+    "dim=1.0": (TypeError, "expected an integer but got 1.0 of type float"),
+}
+
+
+@pytest.mark.parametrize("given", list(REDUCTIONS))
+def test_reductions_on_an_npu(given):
+    """The classes that TileLang-Ascend raises."""
+    dim = {"dim": 1.0} if "." in given else {"dim": int(given[4:])}
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 16), "float32")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_ub((8, 16), "float32")
+            b = T.alloc_ub((8,), "float32")
+            T.copy(A, a)
+            T.reduce_sum(a, b, **dim)
+
+    expected, message = REDUCTIONS[given]
+    with pytest.raises(tilewright.CompileError, match=message) as caught:
+        tilewright.compile(kernel, target="reference")
+    assert isinstance(caught.value, expected) and not isinstance(caught.value, IndexError)
