@@ -284,11 +284,14 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     };
     if ((isDense(from) && isDense(to)) || rowBits(from) == rowBits(to))
       return success();
-    const BufferType padded = isDense(from) ? to : from, other = isDense(from) ? from : to;
-    return view.emitError() << "unsupported on ascend: rows of " << padded.getShape().back()
-                            << " elements are padded to " << npu::rowPitch(padded)
-                            << " in UB, so a tile of them cannot be seen as rows of "
-                            << other.getShape().back();
+    const int64_t rowBefore = from.getShape().back(), rowAfter = to.getShape().back();
+    if (isDense(from))
+      return view.emitError() << "unsupported on ascend: a tile with rows of " << rowBefore
+                              << " elements cannot be seen as rows of " << rowAfter
+                              << ", which are padded to " << npu::rowPitch(to) << " in UB";
+    return view.emitError() << "unsupported on ascend: rows of " << rowBefore
+                            << " elements are padded to " << npu::rowPitch(from)
+                            << " in UB, so a tile of them cannot be seen as rows of " << rowAfter;
   }
 
   LogicalResult place(tile::AllocOp alloc) {

@@ -376,6 +376,9 @@ func.func @f(%n: index) {
     %bits = tile.view %x : !tile.buffer<4x20xf32, UB> to !tile.buffer<4x40xf16, UB>
     // expected-error@+1 {{unsupported on ascend: rows of 20 elements are padded to 24 in UB, so a tile of them cannot be seen as rows of 80}}
     %flat = tile.view %x : !tile.buffer<4x20xf32, UB> to !tile.buffer<80xf32, UB>
+    %row = tile.alloc "row" : !tile.buffer<1x35xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: a tile with rows of 35 elements cannot be seen as rows of 7, which are padded to 8 in UB}}
+    %rows = tile.view %row : !tile.buffer<1x35xf32, UB> to !tile.buffer<5x7xf32, UB>
   }
   return
 }
