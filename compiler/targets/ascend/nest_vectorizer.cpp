@@ -39,8 +39,12 @@ bool NestVectorizer::readShape() {
   SmallVector<int64_t> extents;
   for (OpFoldResult extent : nest.getMixedExtents())
     extents.push_back(extentOf(extent).value_or(ShapedType::kDynamic));
-  if (extents.size() > 2 || llvm::is_contained(extents, ShapedType::kDynamic))
-    return refuse("its extents are not one or two numbers");
+  if (extents.size() > 2)
+    return refuse("it has " + std::to_string(extents.size()) +
+                  " dims, but vector instructions take one or two");
+  if (llvm::is_contained(extents, ShapedType::kDynamic))
+    return refuse(extents.size() == 1 ? "its extent is known at run time only"
+                                      : "one of its extents is known at run time only");
   columns = extents.back();
   rows = extents.size() == 2 ? extents[0] : 1;
   if (rows * columns == 0)
