@@ -348,3 +348,37 @@ def test_loops_of_kernels_for_any_target_keep_their_names() -> None:
     text = tilewright.compile(portable, target="ascend", pass_configs=AUTOMATIC).get_kernel_source()
     for name in ("ko", "again"):
         assert f"for (int64_t {name} = 0;" in text
+
+
+@T.prim_func
+def with_temporaries(
+    A: T.Tensor((4, 64), "float32"), B: T.Tensor((4, 64), "float32"), t_2: T.int32
+):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, threads=1, is_npu=True) as _:
+        x = T.alloc_ub((4, 64), "float32")
+        sums = T.alloc_ub((4,), "float32")
+        T.copy(A, x)
+        T.reduce_sum(x, sums, dim=-1)
+        for i in T.Parallel(4):
+            sums[i] = T.rsqrt(sums[i] / 64 + t_2)
+        for i, j in T.Parallel(4, 64):
+            x[i, j] = x[i, j] * sums[i]
+        T.copy(x, B)
+
+
+def test_the_report_has_the_names_of_the_text(tmp_path: Path) -> None:
+    configs = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}
+    kernel = tilewright.compile(with_temporaries, target="ascend", pass_configs=configs)
+    in_text = re.findall(
+        r"auto (\w+) = localTensor<\w+>\(\w+::\w+, (\d+)", kernel.get_kernel_source()
+    )
+    assert len(set(in_text)) == len(in_text) > 4
+    svg = tmp_path / "memory.svg"
+    report = kernel.report(svg=str(svg))
+    in_map = re.findall(r"^ *(\d+) \+ *\d+  (\w+)  line", report, re.M)
+    assert sorted((name, at) for at, name in in_map) == sorted(in_text)
+    names = [name for name, _ in in_text]
+    assert {"t", "t_1", "t_3"} <= set(names)
+    for name in names:
+        assert re.search(rf">{name}\b", svg.read_text())
+    assert set(re.findall(r" writes to '(\w+)'", report)) <= set(names)

@@ -199,9 +199,8 @@ std::string printParts(func::FuncOp written, MutableArrayRef<Part> parts, LineSt
   return parts.size() > 1 ? text + hostOfLaunches(written.getName(), needs) : text;
 }
 
-/// What tells of the kernel; false if it can't be printed.
-bool addTexts(func::FuncOp written, MutableArrayRef<Part> parts, Session& session,
-              std::string& source) {
+/// What `kernel.report()` shows. Behind the printing, which may have given buffers other names.
+void addDescriptions(MutableArrayRef<Part> parts, Session& session) {
   std::string memory, waits, launches;
   SmallVector<std::pair<func::FuncOp, std::string>> pictures;
   for (auto [number, part] : llvm::enumerate(parts)) {
@@ -225,10 +224,16 @@ bool addTexts(func::FuncOp written, MutableArrayRef<Part> parts, Session& sessio
   session.stages.emplace_back("memory", memory);
   session.stages.emplace_back("memory.svg", memoryMapSvg(pictures, *session.chip));
   session.stages.emplace_back("waits", waits);
+}
+
+/// What tells of the kernel; false if it can't be printed.
+bool addTexts(func::FuncOp written, MutableArrayRef<Part> parts, Session& session,
+              std::string& source) {
   const PhaseTimer timer(session, "print");
   source = printParts(written, parts, LineStyle::Directives);
   if (source.empty())
     return false;
+  addDescriptions(parts, session);
   session.stages.emplace_back(
       "ascendc", session.lineDirectives ? source : printParts(written, parts, LineStyle::Comments));
   return true;

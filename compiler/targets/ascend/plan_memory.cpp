@@ -7,8 +7,8 @@
 ///   %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
 ///   %y = tile.alloc "y" at 16384 : !tile.buffer<64x64xf32, UB>
 ///
-/// and workspaces theirs in the memory that a launch gets: {ascend.workspace_bytes = ...} on the
-/// kernel says how much that is. Buffers lie one behind the other, around those that the user has placed. Where that doesn't fit
+/// with a number behind its name where another one has that name, and workspaces theirs in the memory that a launch
+/// gets: {ascend.workspace_bytes = ...} on the kernel says how much that is. Buffers lie one behind the other, around those that the user has placed. Where that doesn't fit
 /// and planning is on, buffers that are never needed at once share bytes. What still doesn't fit is
 /// an error that lists who takes how much. It stands behind everything that allocates and before
 /// the flags, because shared bytes make hazards.
@@ -19,6 +19,8 @@
 #include "compiler/targets/ascend/buffer_lives.h"
 #include "compiler/targets/ascend/memory_sizes.h"
 #include "compiler/targets/ascend/passes.h"
+
+#include <llvm/ADT/StringSet.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -62,6 +64,31 @@ struct PlanMemory : KernelPass<PlanMemory> {
     for (const MemorySpace space : kMemoriesOnChip)
       plan(space, lives);
     planWorkspaces();
+    nameApart();
+  }
+
+  /// Buffers with one name get numbers, by which messages and reports tell them apart as the text of the kernel does.
+  void nameApart() {
+    llvm::StringSet<> taken;
+    SmallVector<tile::AllocOp> again;
+    func::FuncOp kernel = getOperation();
+    for (unsigned number = 0; number < kernel.getNumArguments(); ++number)
+      for (StringRef kind : {tile::kNameAttr, tile::kSymbolAttr})
+        if (auto name = kernel.getArgAttrOfType<StringAttr>(number, kind))
+          taken.insert(name.getValue());
+    kernel.walk([&](tile::AllocOp alloc) {
+      const bool isOnChip = llvm::is_contained(kMemoriesOnChip, alloc.getType().getSpace());
+      if (alloc.getSymName() && !taken.insert(*alloc.getSymName()).second && isOnChip)
+        again.push_back(alloc);
+    });
+    for (tile::AllocOp alloc : again)
+      for (unsigned number = 1;; ++number) {
+        const std::string name = (*alloc.getSymName() + "_" + Twine(number)).str();
+        if (!taken.insert(name).second)
+          continue;
+        alloc.setSymName(name);
+        break;
+      }
   }
 
   void planWorkspaces() {

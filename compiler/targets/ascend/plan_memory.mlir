@@ -21,6 +21,25 @@ func.func @in_order(%n: index) {
 }
 
 // -----
+// Of buffers with one name, only the first has it alone: the others have a number.
+// CHECK-LABEL: func.func @names
+// CHECK: tile.alloc "t" at 0
+// CHECK: tile.alloc "t_1" at 64
+// CHECK: tile.alloc "t_2" at 128
+// CHECK: tile.alloc "t_3" at 0
+// CHECK: tile.alloc "t" : !tile.buffer<1xf32, local>
+func.func @names(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "t" : !tile.buffer<16xf32, UB>
+    %b = tile.alloc "t_1" : !tile.buffer<16xf32, UB>
+    %c = tile.alloc "t" : !tile.buffer<16xf32, UB>
+    %d = tile.alloc "t" : !tile.buffer<16x16xf16, L0A>
+    %e = tile.alloc "t" : !tile.buffer<1xf32, local>
+  }
+  return
+}
+
+// -----
 // Workspaces lie in the memory of the launch.
 // CHECK-LABEL: func.func @workspaces
 // CHECK-SAME: ascend.workspace_bytes = 6144

@@ -289,6 +289,8 @@ std::string BodyPrinter::workspaceOffset(tile::AllocOp alloc) const {
 bool BodyPrinter::printAlloc(tile::AllocOp alloc) {
   const BufferType type = alloc.getType();
   const std::string name = text.freshName(alloc.getSymName().value_or("buffer"));
+  if (StringRef(name).starts_with((alloc.getSymName().value_or("") + "_").str()))
+    alloc.setSymName(name); // numbered, as something else has its name
   const std::string element = cppType(type.getElementType());
   text.bindName(alloc, name);
   if (type.isPerThread()) {
