@@ -187,9 +187,12 @@ public:
   }
   /// For a deadlock report: a set of the flag that a pipe hasn't come to.
   std::string describeQueuedSet(uint32_t flag) const;
+  bool waitsInSyncAll() const {
+    return state == State::WaitsCross && (waitingFor == flagOfAll || waitingFor == flagOfVectors);
+  }
   /// True if it waits in a SyncAll that the other core is to call, too, but has ended.
   bool missesInSyncAll(const Agent& other) const {
-    return state == State::WaitsCross && other.state == State::Done &&
+    return waitsInSyncAll() && other.state == State::Done &&
            (waitingFor == flagOfAll || (waitingFor == flagOfVectors && !other.view.cube));
   }
   Place waitPlace() const {

@@ -365,19 +365,29 @@ void Machine::reportDeadlock() {
     return;
   if (waiting > mostShown)
     item.notes.push_back({{}, "and " + std::to_string(waiting - mostShown) + " other cores"});
+  const size_t notesOfWaits = item.notes.size();
   noteAbsent(item);
+  const bool hasAbsent = item.notes.size() > notesOfWaits;
   noteSetters(groups, item);
   item.place = first->waitPlace();
-  item.sentence = "deadlock: " + std::to_string(waiting) + " of " + std::to_string(agents.size()) +
-                  " cores wait for a cross-core flag that no core will set [507014]";
-  item.notes.push_back({{},
-                        "have a core that they wait for set the flag, or leave the wait out; "
-                        "SyncAll is for all cores to call"});
-  if (overSubscribed)
-    item.notes.push_back({{},
-                          "the launch has " + std::to_string(request.blocks) +
+  const std::string tooMany = "the launch has " + std::to_string(request.blocks) +
                               " blocks, but the chip has cores for " +
-                              std::to_string(physicalBlocks) + " at a time"});
+                              std::to_string(physicalBlocks) + " at a time";
+  if (overSubscribed && first->waitsInSyncAll() && !hasAbsent) {
+    item.sentence = "deadlock: " + tooMany + ", which wait in SyncAll for the others [507014]";
+    item.notes.push_back({{},
+                          "launch at most " + std::to_string(physicalBlocks) +
+                              " blocks, each of which does several parts of the work"});
+  } else {
+    item.sentence = "deadlock: " + std::to_string(waiting) + " of " +
+                    std::to_string(agents.size()) +
+                    " cores wait for a cross-core flag that no core will set [507014]";
+    item.notes.push_back({{},
+                          "have a core that they wait for set the flag, or leave the wait out; "
+                          "SyncAll is for all cores to call"});
+    if (overSubscribed)
+      item.notes.insert(item.notes.begin(), {{}, tooMany});
+  }
   report.add("deadlock", std::move(item));
 }
 

@@ -146,3 +146,40 @@ def test_two_meetings_one_behind_the_other(target: str) -> None:
     w = np.zeros_like(a)
     tilewright.compile(main, target=target, pass_configs=CONFIGS)(a, w)
     np.testing.assert_array_equal(w, a[::-1] * 2)
+
+
+@pytest.mark.parametrize("blocks", [48, 49])
+def test_more_blocks_than_cores(blocks: int) -> None:
+    """They can't all be on the chip at a time: a warning tells it, and the host what it came to."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 16), "float32"), B: T.Tensor((64, 16), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(blocks, threads=1, is_npu=True) as cid:
+            a = T.alloc_ub((16,), "float32")
+            T.copy(A[cid, 0], a)
+            T.copy(a, B[cid, 0])
+            T.sync_all()
+            T.copy(B[blocks - 1 - cid, 0], a)
+            T.copy(a, A[cid, 0])
+
+    a = np.arange(64 * 16, dtype=np.float32).reshape(64, 16)
+    given, b = a.copy(), np.zeros_like(a)
+    if blocks == 48:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tilewright.compile(main, target="ascend", pass_configs=CONFIGS)(given, b)
+        np.testing.assert_array_equal(given[:48], a[47::-1])
+        return
+    with pytest.warns(UserWarning) as told:
+        kernel = tilewright.compile(main, target="ascend", pass_configs=CONFIGS)
+    (warning,) = [str(each.message) for each in told]
+    assert (
+        "all blocks wait for each other here, but the grid has 49, and the chip has cores for 48 "
+        "at a time: launch at most 48 blocks, each of which does several parts of the work"
+    ) in warning
+    with pytest.raises(
+        RuntimeError,
+        match="deadlock: the launch has 49 blocks, but the chip has cores for 48 at a time, which "
+        "wait in SyncAll for the others",
+    ):
+        kernel(given, b)

@@ -112,6 +112,26 @@ bool checkGrid(func::FuncOp kernel) {
   return true;
 }
 
+/// Warns where all cores are to meet, but the chip hasn't room for all at a time: they would wait for ever.
+void warnOfMeetings(func::FuncOp kernel, const chips::AscendChip& chip) {
+  const LaunchKind kind = launchKindOf(kernel);
+  const int64_t room =
+      (kind.hasCube ? chip.cubeCores : chip.vectorCores) / std::max(kind.launchedPerBlock(), 1);
+  for (auto launch : kernel.getOps<tile::LaunchOp>()) {
+    int64_t blocks = 1;
+    for (Value extent : launch.getGrid())
+      blocks *= getConstantIntValue(extent).value_or(1);
+    if (blocks <= room)
+      continue;
+    launch.walk([&](SyncAllOp sync) {
+      sync.emitWarning() << "all blocks wait for each other here, but the grid has " << blocks
+                         << ", and the chip has cores for " << room << " at a time: launch at most "
+                         << room << " blocks, each of which does several parts of the work";
+      return WalkResult::interrupt();
+    });
+  }
+}
+
 /// Where the source of the user's own was given of which the compiler tells; the first where it tells of none.
 Location placeOfSource(func::FuncOp kernel, StringRef output) {
   auto places = kernel->getAttrOfType<ArrayAttr>(kSourcePlacesAttr);
@@ -178,6 +198,8 @@ bool lowerPart(Part& part, Session& session) {
   part.lowered = part.written->clone();
   session.automation = automationOf(*part.lowered, chosen);
   const bool isLowered = lowerToInstructions(*part.lowered, session) && checkGrid(part.kernel());
+  if (isLowered)
+    warnOfMeetings(part.kernel(), *session.chip);
   session.automation = chosen;
   return isLowered;
 }
