@@ -445,6 +445,13 @@ static std::optional<std::vector<int32_t>> amongTensors(const std::vector<Param>
   return found;
 }
 
+/// Of two entries of out_idx and workspace_idx, `first` and `second`, that name one parameter.
+static std::string sayOfSame(const std::string& first, const std::string& second,
+                             const std::string& parameter) {
+  return first == second ? first + " names " + parameter + ", twice"
+                         : first + " and " + second + " both name " + parameter;
+}
+
 bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error, size_t results) {
   const auto listOf = [&](size_t at) { return at < results ? "out_idx" : "workspace_idx"; };
   const auto count = int64_t(params.size());
@@ -475,9 +482,9 @@ bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error, 
     const std::string first = listOf(before), second = listOf(at),
                       parameter = "parameter " + std::to_string(outIdx[at]) + ", '" +
                                   params[size_t(outIdx[at])].name + "'";
-    error = name + ": " +
-            (first == second ? first + " names " + parameter + ", twice"
-                             : first + " and " + second + " both name " + parameter);
+    error = name;
+    error += ": ";
+    error += sayOfSame(first, second, parameter);
     return false;
   }
   return true;

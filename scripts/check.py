@@ -6,7 +6,9 @@
 """
 
 import argparse
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,14 +47,32 @@ def run(label: str, command: Sequence[str | Path]) -> bool:
     return answer.returncode == 0
 
 
+def commands_of_sources(build: Path) -> list[dict[str, str]]:
+    """How each source is compiled. Those that CMake merges (cmake/Tilewright.cmake) have the
+    command of the file that includes them: clang-tidy would take that of a neighbour."""
+    commands = []
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = Path(entry["directory"], entry["file"])
+        text = path.read_text() if path.is_relative_to(build) and path.exists() else ""
+        names = re.findall(r'^#include "(.+\.cpp)"$', text, re.MULTILINE)
+        for name in [str(ROOT / name) for name in names] or [entry["file"]]:
+            command = entry["command"].replace(entry["file"], name)
+            commands.append({**entry, "file": name, "command": command})
+    return commands
+
+
 def run_clang_tidy(files: Sequence[Path], jobs: int) -> bool:
     """Runs clang-tidy on each file; the findings of all are shown."""
     if not (ROOT / "build/compile_commands.json").exists():
         print("check clang-tidy   needs `make build` first")
         return False
+    folder = ROOT / "build/tidy"
+    folder.mkdir(exist_ok=True)
+    commands = json.dumps(commands_of_sources(ROOT / "build"), indent=1)
+    (folder / "compile_commands.json").write_text(commands)
 
     def findings(path: Path) -> str:
-        command = ["clang-tidy-22", "-p", "build", "--quiet", str(path)]
+        command = ["clang-tidy-22", "-p", str(folder), "--quiet", str(path)]
         answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         return "" if answer.returncode == 0 else f"{answer.stdout}{answer.stderr}".strip()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each check of the sources finds what it is there to find, and passes what is right."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -464,6 +465,23 @@ def test_clang_tidy_gets_no_kernels_for_the_ascend_driver():
     names = {path.name for path in check.changed_cpp(everything=True)}
     assert "link_library.cpp" in names
     assert "profile_matmul.cpp" not in names
+
+
+def test_clang_tidy_compiles_each_source_as_the_build_does(tmp_path):
+    merged = tmp_path / "all_1.cpp"
+    merged.write_text('#include "runtime/a.cpp"\n#include "runtime/b.cpp"\n')
+    entries = [
+        {"directory": str(tmp_path), "file": str(merged), "command": f"cc -DA -c {merged}"},
+        {"directory": str(tmp_path), "file": "/x/c.cpp", "command": "cc -DC -c /x/c.cpp"},
+    ]
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    a, b = (str(ROOT / "runtime" / name) for name in ("a.cpp", "b.cpp"))
+    found = [(e["file"], e["command"]) for e in check.commands_of_sources(tmp_path)]
+    assert found == [
+        (a, f"cc -DA -c {a}"),
+        (b, f"cc -DA -c {b}"),
+        ("/x/c.cpp", "cc -DC -c /x/c.cpp"),
+    ]
 
 
 def test_merged_sources_are_of_their_call_alone(tmp_path):

@@ -245,12 +245,12 @@ TEST_F(TilesTest, RefusesWholeBuffersOfDifferentShapes) {
 
 TEST_F(TilesTest, NamesThePartThatWasMeant) {
   launch();
-  Buffer line_ = alloc("S", {208}), row = alloc("R", {1, 208}), column = alloc("Q", {208, 1}),
+  Buffer segment = alloc("S", {208}), row = alloc("R", {1, 208}), column = alloc("Q", {208, 1}),
          half = alloc("H", {104}), tile = alloc("U", {8, 208}), other = alloc("V", {8, 100}),
          wide = alloc("W", {4, 300});
-  line().copy(line_, row);
-  line().copy(column, line_);
-  line().copy(line_, half);
+  line().copy(segment, row);
+  line().copy(column, segment);
+  line().copy(segment, half);
   line().copy(other, tile);
   line().copy(wide, tile); // neither holds the other
   line().copy(half, row);

@@ -201,13 +201,13 @@ struct CheckHazards : KernelPass<CheckHazards> {
             .insert(flag.id);
     }
     for (const auto& [pipes, ids] : events) {
-      std::string numbers;
-      for (const unsigned id : ids)
-        numbers += (numbers.empty()       ? ""
-                    : id == *ids.rbegin() ? " and "
-                                          : ", ") +
-                   std::to_string(id);
-      names.insert((ids.size() > 1 ? "events " : "event ") + numbers + pipes);
+      std::string named = ids.size() > 1 ? "events " : "event ";
+      for (const unsigned id : ids) {
+        if (id != *ids.begin())
+          named += id == *ids.rbegin() ? " and " : ", ";
+        named += std::to_string(id);
+      }
+      names.insert(named.append(pipes));
     }
     const bool isOne = names.size() == 1 && (events.empty() || events.begin()->second.size() == 1);
     InFlightDiagnostic warning = placeOf(faults.front())->emitWarning();
