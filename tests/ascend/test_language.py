@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import ml_dtypes
@@ -584,3 +585,26 @@ def test_a_scale_that_is_not_there() -> None:
         tilewright.CompileError, match="is a value of a loop or branch that has ended"
     ):
         kernel(True).capture()
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0])
+def test_a_cast_leaves_the_scale_of_copies_out(scale: float) -> None:
+    """On the chip a register scales both; here only what leaves L0C, and a warning tells it."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16,), "int32"), B: T.Tensor((16,), "float16")):
+        with T.Kernel(1, threads=1, is_npu=True):
+            a = T.alloc_ub((16,), "int32")
+            b = T.alloc_ub((16,), "float16")
+            T.copy(A, a)
+            T.tile.set_deq_scale(scale)
+            T.tile.cast(b, a, "CAST_RINT")
+            T.copy(b, B)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        main.capture()
+    assert [str(each.message) for each in told] == [
+        "T.tile.cast from int32 to float16 leaves out the scale of T.set_deq_scale, which counts "
+        "in copies from L0C; multiply with T.tile.mul"
+    ] * (scale != 1)

@@ -119,6 +119,8 @@ class Tracer:
         self.made_parameters: list[str] = []
         #: Whether a launch says `is_npu`.
         self.is_npu = False
+        #: What T.set_deq_scale gave last.
+        self.deq_scale: Any = 1
         #: What must hold when the next launch begins: conditions, texts and places of asserts.
         self.promises: list[tuple[Any, str, Place]] = []
         #: Texts of T.import_source.

@@ -143,6 +143,7 @@ def sync_all() -> None:
 def set_deq_scale(scale: Any) -> None:
     """Copies from an int32 accumulator to float16 that follow multiply by `scale` (float32)."""
     tracer = current()
+    tracer.deq_scale = scale
     tracer.builder.set_deq_scale(tracer.value(scale))
 
 

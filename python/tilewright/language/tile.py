@@ -204,6 +204,15 @@ def cast(dst: Any, src: Any, mode: str = "CAST_NONE", count: Any = None) -> None
     the last bit 1 where that lost something.
     """
     compute("cast", dst, (src,), mode=str(mode), count=count)
+    tracer = current()
+    dtypes = [getattr(side, "dtype", None) for side in (src, dst)]
+    is_scaled = not isinstance(tracer.deq_scale, (int, float)) or tracer.deq_scale != 1
+    if dtypes == ["int32", "float16"] and is_scaled:
+        tracer.report(
+            "T.tile.cast from int32 to float16 leaves out the scale of T.set_deq_scale, which "
+            "counts in copies from L0C; multiply with T.tile.mul",
+            "warning",
+        )
 
 
 @guarded_by_poison
