@@ -128,3 +128,23 @@ def test_attention_where_larger_scores_come(form):
     assert actual[3].isnan().all()
     seen = torch.arange(128) != 3
     assert (actual - exact)[seen].abs().max() <= TOLERANCE["float32"] * exact[seen].abs().max()
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "told"),
+    [
+        (
+            "linear_int4",
+            {"m": 1, "n": 64, "k": 600},
+            "linear_int4 takes k in steps of 2 block_k = 512, not 600",
+        ),
+        (
+            "rope",
+            {"length": 4, "heads": 2, "dim": 65},
+            "rope turns two halves of a head, but dim is 65",
+        ),
+    ],
+)
+def test_sizes_that_an_operator_has_no_kernel_for(name, sizes, told):
+    with pytest.raises(ValueError, match=told):
+        getattr(part(name, "kernel"), name)(**sizes, dtype="float32")

@@ -18,7 +18,10 @@ def linear_int4(
 ):
     """A [m, k] of `dtype`; W [n, k / 2] in bytes: the low 4 bits of byte j are column j plus 8, the
     high ones column k / 2 + j plus 8; scales [n] and C [m, n] in float32. `w_left`:
-    as C^T = W A^T (linear). `gemm_from`: so many rows and more go through `T.gemm`."""
+    as C^T = W A^T (linear). `gemm_from`: so many rows and more go through `T.gemm`.
+    ValueError where k is no multiple of 2 block_k."""
+    if k % (2 * block_k):
+        raise ValueError(f"linear_int4 takes k in steps of 2 block_k = {2 * block_k}, not {k}")
     half = k // 2
 
     @T.prim_func

@@ -7,7 +7,10 @@ import tilewright.language as T
 
 @tilewright.jit(out_idx=[3], pass_configs={tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True})
 def rope(length: int, heads: int, dim: int, dtype: str):
-    """X and the result [length, heads, dim]; cosines and sines [length, dim / 2] in float32."""
+    """X and the result [length, heads, dim]; cosines and sines [length, dim / 2] in float32.
+    ValueError where dim is odd."""
+    if dim % 2:
+        raise ValueError(f"rope turns two halves of a head, but dim is {dim}")
     half = dim // 2
 
     @T.prim_func

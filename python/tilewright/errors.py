@@ -180,18 +180,19 @@ def warning_text(found: Diagnostic) -> str:
     return text
 
 
+#: What `warn_explicit` remembers of what it has told, by file, so that each is said once.
+_told: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
+
+
 def warn(diagnostics: Sequence[Diagnostic]) -> None:
     """Gives the warnings among these messages to Python, with their places."""
     from warnings import warn_explicit
 
     for found in diagnostics:
         if found.kind == "warning":
-            place = found.place
-            warn_explicit(warning_text(found), TilewrightWarning, place.file or "?", place.line)
-
-
-#: What `warn_explicit` remembers of what runs have told, by file, so that each is said once.
-_told_of_runs: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
+            file, line = found.place.file or "?", found.place.line
+            told = _told.setdefault(file, {})
+            warn_explicit(warning_text(found), TilewrightWarning, file, line, registry=told)
 
 
 def warn_of_run(text: str) -> None:
@@ -209,7 +210,7 @@ def warn_of_run(text: str) -> None:
         if told:  # else it is the source's line
             where = f"line {told[2]}: " if told[1] == file else f"{told[1]}:{told[2]}: "
             message += f"; {where if told[2] else ''}{told[3]}"
-    told_of_file = _told_of_runs.setdefault(file, {})
+    told_of_file = _told.setdefault(file, {})
     warn_explicit(message, TilewrightWarning, file, int(line or 0), registry=told_of_file)
 
 

@@ -258,12 +258,12 @@ class ExpressionEvaluator(ABC):
     def eval_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.value(node.value)
         self.mark(node)
-        self.assign(node.target, value)
+        self.bind_name(node.target.id, value, node.target)
         return value
 
     @abstractmethod
-    def assign(self, target: ast.expr, value: Value) -> None:
-        """Assigns to names, elements or attributes."""
+    def bind_name(self, name: str, value: Value, node: ast.AST) -> None:
+        """Assigns to a name of the function."""
 
     def eval_Attribute(self, node: ast.Attribute) -> Value:
         owner = self.base(node.value)

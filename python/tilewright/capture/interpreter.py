@@ -40,7 +40,7 @@ from .thread_return import is_end, refuse_in, refuse_misplaced, with_rest
 from .tracer import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .source import FunctionSource
     from .tracer import Tracer
@@ -193,24 +193,18 @@ class Interpreter(ControlFlow):
         self.scope.bind(name, value, self.place(node))
 
     def assign(self, target: ast.expr, value: Value) -> None:
-        """What a statement assigns; a name that hides a value of the kernel is warned of."""
-        rebound = list(self._rebound(target, value))
-        self.unpack(target, value)
-        for name, hidden in rebound:
-            self._warn(
-                name,
-                f"{name.id!r} is bound to another value here than at line {hidden.place.line}; "
-                "use T.alloc_var for a variable that changes",
-            )
-
-    def _rebound(self, target: ast.expr, value: Value) -> Iterator[tuple[ast.Name, Binding]]:
-        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list)):
-            for part, item in self._parts(target, value):
-                yield from self._rebound(part, item)
-        elif isinstance(target, ast.Name):
+        """What a statement assigns to this target alone; a name that hides a value of the kernel
+        is warned of. As in TileLang, parts of tuples and chains of assignments are not."""
+        hidden = None
+        if isinstance(target, ast.Name):
             hidden = self.scope.rebound(target.id, value, self.place(target))
-            if hidden is not None:
-                yield target, hidden
+        self.unpack(target, value)
+        if hidden is not None:
+            self._warn(
+                target,
+                f"{ast.unparse(target)!r} is bound to another value here than at line "
+                f"{hidden.place.line}; use T.alloc_var for a variable that changes",
+            )
 
     def unpack(self, target: ast.expr, value: Value) -> None:
         """Binds or stores `value` to the target of an assignment."""
@@ -326,9 +320,10 @@ class Interpreter(ControlFlow):
             value = value.number()
         if isinstance(value, Loop) and self._is_opened_by(node):
             return self._open_loop(value, first, node, node.value)
+        give = self.assign if len(node.targets) == 1 else self.unpack
         for target in node.targets:
             self.mark(target)
-            self.assign(target, value)
+            give(target, value)
         if value is None and isinstance(node.value, ast.Call):
             self._calls.update((n.id, node.value) for n in node.targets if isinstance(n, ast.Name))
         return None
@@ -460,6 +455,10 @@ class Interpreter(ControlFlow):
             self.mark(node)
             refuse_misplaced(node.value, self.source.node, is_in_macro and self._is_conditional())
             return self.end_in_loop() if self._loops else Signal.END
+        has_effect = not isinstance(node.value, (ast.BinOp, ast.Compare, ast.UnaryOp))
+        if isinstance(value, Expr) and not has_effect:
+            meant = "; write '=' to assign" if isinstance(node.value, ast.Compare) else ""
+            self._warn(node, f"the value of this expression is not used{meant}")
         return value if isinstance(value, RunTimeContext) else None
 
     def exec_Pass(self, node: ast.Pass) -> None:

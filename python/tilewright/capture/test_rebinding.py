@@ -68,13 +68,10 @@ def test_forms_of_assignment():
             bx = bx * 2
             x: T.float32 = A[0]
             x: T.float32 = A[1]
-            x, y = A[2], A[3]
-            if (y := A[4]) > 0:
-                B[0] = x + y
             tile = T.alloc_fragment((8,), "float32")
             T.copy(A, tile)
             tile = tile[0]
-            B[bx] = tile
+            B[bx] = tile + x
             for i in T.serial(4):
                 i = i + 1
                 B[i] = 0
@@ -82,8 +79,6 @@ def test_forms_of_assignment():
     assert told(kernel) == [
         ("bx", "bx = bx * 2", "with T.Kernel(4) as bx:"),
         ("x", "x: T.float32 = A[1]", "x: T.float32 = A[0]"),
-        ("x", "x, y = A[2], A[3]", "x: T.float32 = A[1]"),
-        ("y", "if (y := A[4]) > 0:", "x, y = A[2], A[3]"),
         ("tile", "tile = tile[0]", 'tile = T.alloc_fragment((8,), "float32")'),
         ("i", "i = i + 1", "for i in T.serial(4):"),
     ]
@@ -123,8 +118,8 @@ def test_macros_have_names_of_their_own():
 
 
 def test_what_is_no_rebinding():
-    """Numbers of Python, variables, other frames and branches, swaps, parameters, `_`, loops that
-    run while tracing, and loops' own variables."""
+    """Numbers of Python, variables, other frames and branches, parts of tuples, chains,
+    parameters, `_`, loops that run while tracing, and loops' own variables."""
 
     @T.prim_func
     def kernel(A: ROW, B: ROW, n: T.int32):
@@ -159,6 +154,11 @@ def test_what_is_no_rebinding():
                 d = A[i]
                 for i in T.serial(2):
                     B[i] = d
+            p, q = A[0], A[1]
+            p, q = A[2], A[3]
+            q = p = A[4]
+            if (p := A[5]) > q:
+                B[3] = p
             tile = T.alloc_fragment((8,), "float32")
             tile = T.alloc_fragment((4,), "float32")
             T.clear(tile)
@@ -212,3 +212,45 @@ def test_what_is_an_error_is_not_warned_of():
     with pytest.raises(tilewright.CompileError, match="'x' is changed in") as caught:
         kernel.capture()
     assert len(caught.value.diagnostics) == 1
+
+
+def test_a_kernel_that_is_traced_again_says_no_more():
+    """As of all warnings, under Python's own filters."""
+
+    def kernel(scale):
+        @T.prim_func
+        def scaled(A: ROW, B: ROW):
+            with T.Kernel(1):
+                x = A[0]
+                x = x * scale
+                B[0] = x
+
+        return scaled
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for scale in (2, 3, 4):
+            kernel(scale).capture()
+    assert [LINES[each.lineno] for each in caught] == ["x = x * scale"]
+
+
+def test_a_value_that_is_not_used():
+    @T.prim_func
+    def kernel(A: ROW, B: ROW):
+        with T.Kernel(1):
+            B[0] == A[0]  # noqa: B015 - what is tested
+            A[1] + 1
+            T.atomic_add(B[2], A[2])
+            T.max(A[0], A[1])
+            B[3] = A[3]
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kernel.capture()
+    assert [(LINES[each.lineno], str(each.message)) for each in caught] == [
+        (
+            "B[0] == A[0]  # noqa: B015 - what is tested",
+            "the value of this expression is not used; write '=' to assign",
+        ),
+        ("A[1] + 1", "the value of this expression is not used"),
+    ]

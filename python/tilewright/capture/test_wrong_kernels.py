@@ -316,6 +316,8 @@ def test_a_wrong_argument(arguments, tmp_path):
         "A[0] = T.cast(0 < n < A[8], 'int32')": None,
         "T.annotate_safe_value({A: 5})\nA[0] = A[8]": None,
         "T.annotate_padding({A: 5})\nA[0] = A[8]": None,
+        "T.annotate_safe_value({A: 5})\nA[0] = B[0, 9]": "index 1 of 'B' is 9, but the dim has 8 "
+        "elements: this read gives 0",
         "S = T.alloc_shared((8,), 'float32')\nT.copy(B[8, 0], S)": None,
     }.items(),
 )

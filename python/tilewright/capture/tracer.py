@@ -98,8 +98,10 @@ class Tracer:
         self.lazy_depth = 0
         #: Number of `reads_may_be_outside` that are open.
         self._quiet_reads = 0
-        #: Whether reading beyond some tensor gives what the kernel says.
-        self.has_safe_values = False
+        #: Whether reading beyond any tensor may give what the kernel says of a tile.
+        self.has_padding = False
+        #: Tensors of which the kernel says what reading beyond them gives.
+        self.safe_values: set[Any] = set()
         #: What stands before the builder while a lazy expression calls a macro.
         self.expressions_only: ExpressionsOnly | None = None
         #: The signature of an eager kernel; None in others.
@@ -405,7 +407,8 @@ class Tracer:
 
     def _load(self, element: Element) -> Any:
         indices = [self.index(i) for i in element.indices]
-        if not (self.lazy_depth or self._quiet_reads or self.has_safe_values):
+        is_said = self.has_padding or element.buffer.handle in self.safe_values
+        if not (self.lazy_depth or self._quiet_reads or is_said):
             self._warn_outside(element.buffer, indices, "this read gives 0")
         if reducer := self.reducers.get(element.buffer.handle):
             reducer.read_by(self)

@@ -168,7 +168,7 @@ def annotate_padding(values: dict[Any, Any]) -> None:
     _asked_for_dict("T.annotate_padding", "tiles and numbers", values)
     for buffer, value in values.items():
         tracer.builder.annotate_padding(tracer.buffer_handle(buffer), tracer.value(value))
-        tracer.has_safe_values = True
+        tracer.has_padding = True
 
 
 def annotate_safe_value(safe_value_map: dict[Any, Any]) -> None:
@@ -182,7 +182,7 @@ def annotate_safe_value(safe_value_map: dict[Any, Any]) -> None:
     _asked_for_dict("T.annotate_safe_value", "tensors and numbers", safe_value_map)
     for buffer, value in safe_value_map.items():
         tracer.builder.annotate_safe_value(tracer.buffer_handle(buffer), tracer.value(value))
-        tracer.has_safe_values = True
+        tracer.safe_values.add(buffer.handle)
 
 
 def annotate_l2_hit_ratio(l2_hit_ratio_map: dict[Any, float]) -> None:
