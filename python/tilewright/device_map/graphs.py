@@ -19,6 +19,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+#: Operations that write to arguments of which their schemas don't say so.
+_UPDATES = dict.fromkeys(
+    (
+        "aten::native_batch_norm",
+        "aten::cudnn_batch_norm",
+        "aten::miopen_batch_norm",
+        "aten::batch_norm_update_stats",
+        "aten::batch_norm_gather_stats",
+        "aten::batch_norm_gather_stats_with_counts",
+        # Those that aren't taken apart under torch.inference_mode():
+        "aten::batch_norm",
+        "aten::instance_norm",
+        "aten::_batch_norm_impl_index",
+    ),
+    ("running_mean", "running_var"),
+)
+
+
 def _tensors(values: object) -> list[Any]:
     return [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
 
@@ -61,10 +79,12 @@ class _Capture(TorchDispatchMode):  # type: ignore[misc]
             argument.name: value
             for argument, value in zip(func._schema.arguments, args, strict=False)
         } | keywords
+        unsaid = _UPDATES.get(func._schema.name, ())
         written = [
             named.get(argument.name)
             for argument in func._schema.arguments
-            if argument.alias_info is not None and argument.alias_info.is_write
+            if argument.name in unsaid
+            or (argument.alias_info is not None and argument.alias_info.is_write)
         ]
         self._keep(written)
         result = func(*args, **keywords)

@@ -91,6 +91,45 @@ def test_under_inference_mode():
     assert y.tolist() == [15.0] * 3
 
 
+@pytest.mark.parametrize("inference", [False, True])
+@pytest.mark.parametrize("norm", ["BatchNorm1d", "InstanceNorm1d"])
+def test_running_statistics(norm, inference):
+    """A capture leaves them, and each replay moves them once, as a call of the module does."""
+    x = torch.randn(6, 4, 5, device="cuda") + 5
+    options = {"affine": True, "track_running_stats": True}
+    ours, theirs = (getattr(torch.nn, norm)(4, **options).cuda() for _ in range(2))
+    with torch.inference_mode(inference):
+        ours(x)
+        theirs(x)
+        before = {name: value.clone() for name, value in ours.state_dict().items()}
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = ours(x)
+        for name, value in ours.state_dict().items():
+            assert torch.equal(value, before[name]), name
+        for n in range(2):
+            x.copy_(torch.randn(6, 4, 5) * (n + 1) - n)
+            graph.replay()
+            torch.testing.assert_close(y, theirs(x), rtol=0, atol=0)
+            for name, value in theirs.state_dict().items():
+                assert torch.equal(ours.state_dict()[name], value), name
+    assert not torch.equal(ours.running_mean, before["running_mean"])
+
+
+def test_running_statistics_by_hand():
+    norm = torch.nn.BatchNorm1d(4, momentum=0.25).cuda()
+    x = torch.randn(16, 4, device="cuda") + 5
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        norm(x)
+    assert norm.running_mean.tolist() == [0] * 4 and norm.running_var.tolist() == [1] * 4
+    graph.replay()
+    values = np.asarray(x, dtype="float64")
+    np.testing.assert_allclose(norm.running_mean, values.mean(0) / 4, rtol=1e-5)
+    np.testing.assert_allclose(norm.running_var, 0.75 + values.var(0, ddof=1) / 4, rtol=1e-5)
+    assert norm.num_batches_tracked.item() == 1
+
+
 def test_kernels_that_make_their_outputs():
     @T.prim_func
     def doubled(A: T.Tensor((8,)), B: T.Tensor((8,))):
