@@ -133,13 +133,14 @@ def npu_cross_entropy_loss(
 def npu_moe_token_permute(
     tokens: Any, indices: Any, num_out_tokens: int | None = None, padded_mode: bool = False
 ) -> tuple[Any, Any]:
-    """The tokens in the order of their experts, `indices`; and where each of them went."""
+    """The tokens in the order of their experts, `indices`; and where each of them went. Of the
+    rows only the first `num_out_tokens` are kept (or all but the last -n); all for 0 or None."""
     if padded_mode:
         _refuse("npu_moe_token_permute", "padded_mode", padded_mode)
     top_k = indices.shape[1] if indices.ndim == 2 else 1
     order = torch.argsort(indices.reshape(-1), stable=True)
     places = torch.argsort(order, stable=True).to(torch.int32)
-    kept = order if num_out_tokens is None else order[:num_out_tokens]
+    kept = order[:num_out_tokens] if num_out_tokens else order
     return tokens.index_select(0, kept // top_k), places
 
 

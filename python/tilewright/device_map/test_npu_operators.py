@@ -126,6 +126,11 @@ def test_tokens_by_expert_and_back(ops):
     assert [order[place] for place in places.tolist()] == list(range(8))
     few, _ = ops.npu_moe_token_permute(tokens, experts, num_out_tokens=5)
     assert torch.equal(few, permuted[:5])
+    for all_of_them in (0, None):
+        every, _ = ops.npu_moe_token_permute(tokens, experts, num_out_tokens=all_of_them)
+        assert torch.equal(every, permuted)
+    but_two, _ = ops.npu_moe_token_permute(tokens, experts, num_out_tokens=-2)
+    assert torch.equal(but_two, permuted[:-2])
     probs = random(4, 2, seed=3)
     back = ops.npu_moe_token_unpermute(permuted, places, probs=probs)
     assert_rounded(back, exact(tokens) * exact(probs).sum(-1, keepdims=True))
