@@ -31,6 +31,7 @@ def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(*args, **keywords)
         return mark(result, device) if device else result
 
+    called.default = called  # type: ignore[attr-defined] # the overload, of which there is one
     OPERATORS[function.__name__] = called
     return called
 

@@ -66,6 +66,17 @@ def test_names_that_the_stand_in_lacks(mapped):
     assert "npu_swiglu" in dir(torch.ops.npu)
 
 
+def test_overloads_of_operators(mapped):
+    """As torch.ops has them: `default` is the only one of each."""
+    x = torch.randn(4, 8).npu()
+    made = torch.ops.npu.npu_swiglu.default(x, dim=-1)
+    assert made.is_npu and torch.equal(made, torch.ops.npu.npu_swiglu(x))
+    for name in dir(torch.ops.npu):
+        assert callable(getattr(torch.ops.npu, name).default), name
+    with pytest.raises(AttributeError, match="has no attribute 'out'"):
+        torch.ops.npu.npu_swiglu.out  # noqa: B018
+
+
 def test_events_have_the_modelled_time(mapped):
     @T.prim_func
     def doubled(A: T.Tensor((64,)), C: T.Tensor((64,))):
