@@ -81,7 +81,10 @@ _SCALARS = [
     "tfloat32",
 ]
 _BITS = {"bool": 8, "int4": 4, "uint4": 4, "float4_e2m1fn": 4, "float4_e2m1_unpacked": 8}
+_BITS |= {"handle": 64}  # an address
 _LANES = (2, 4, 8, 16, 32, 64)
+#: TVM's name of a float of 4 bits that has a byte of its own.
+_CUSTOM = "custom[float4_e2m1_unpacked]8"
 
 
 #: All dtypes by their names and aliases.
@@ -94,9 +97,12 @@ class Dtype(str):
     __slots__ = ()
 
     def __new__(cls, value: object) -> Dtype:
-        if isinstance(value, str):
-            return DTYPES.get(value) or super().__new__(cls, value)
-        return to_dtype(value)
+        if not isinstance(value, str):
+            return to_dtype(value)
+        found = DTYPES.get(value) or _rarer(value)
+        if found is None:
+            raise _unknown(value)
+        return found
 
     def __call__(self, value: Operand | None = None, *more: Operand) -> Any:
         if value is None:
@@ -192,14 +198,40 @@ def _symbol(dtype: Dtype) -> Any:
 def _split(name: str) -> tuple[str, int]:
     """The scalar and the number of lanes of `float32x4`."""
     scalar, x, lanes = name.rpartition("x")
-    return (scalar, int(lanes)) if x and lanes.isdigit() else (name, 1)
+    return (scalar, int(lanes)) if x and lanes.isdecimal() else (name, 1)
+
+
+def _named(name: str) -> Dtype:
+    return str.__new__(Dtype, name)
+
+
+def _rarer(name: str) -> Dtype | None:
+    """A dtype that T has no name for: vectors of any length, as of bools, and what TVM has."""
+    if name == _CUSTOM:
+        return DTYPES["float4_e2m1_unpacked"]
+    if name == "handle":
+        return _named(name)
+    scalar, lanes = _split(name)
+    if lanes < 1 or scalar == name or scalar not in DTYPES:
+        return None
+    full = f"{DTYPES[scalar]}x{lanes}"
+    return DTYPES.get(full) or _named(full)
+
+
+def _unknown(name: str) -> ValueError:
+    from ..suggestions import did_you_mean
+
+    known = DTYPES if "x" in name else (n for n in DTYPES if "x" not in n)  # vectors, if meant
+    meant = _ELSEWHERE.get(name.lower())
+    hint = f"; did you mean {meant!r}?" if meant else did_you_mean(name, known)
+    return ValueError(f"there is no dtype {name!r}{hint}")
 
 
 def _all_dtypes() -> dict[str, Dtype]:
-    table = {name: Dtype(name) for name in _SCALARS}
+    table = {name: _named(name) for name in _SCALARS}
     for name in _SCALARS:
         if name not in ("bool", "float4_e2m1_unpacked"):
-            table.update({f"{name}x{n}": Dtype(f"{name}x{n}") for n in _LANES})
+            table.update({f"{name}x{n}": _named(f"{name}x{n}") for n in _LANES})
     for alias, name in ALIASES.items():
         table[alias] = table[name]
         if alias == "float8_e4m3":
@@ -223,7 +255,8 @@ def _foreign_name(value: object) -> str | None:
         return {bool: "bool", int: "int32", float: "float32"}[value]
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.dtype):
-        return str(value).removeprefix("torch.")
+        name = str(value).removeprefix("torch.")
+        return "float4_e2m1fn" if name == "float4_e2m1fn_x2" else name  # a byte of two of them
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if isinstance(value, numpy.dtype):
@@ -244,12 +277,7 @@ def to_dtype(value: object) -> Dtype:
         raise TypeError(f"expected a dtype but got {value!r}{hint if is_dim else ''}")
     dtype = DTYPES.get(name)
     if dtype is None:
-        from ..suggestions import did_you_mean
-
-        known = DTYPES if "x" in name else (n for n in DTYPES if "x" not in n)  # vectors, if meant
-        meant = _ELSEWHERE.get(name.lower())
-        hint = f"; did you mean {meant!r}?" if meant else did_you_mean(name, known)
-        raise ValueError(f"there is no dtype {name!r}{hint}")
+        raise _unknown(name)
     return dtype
 
 
@@ -266,7 +294,7 @@ def is_float4_e2m1fn(dtype: object) -> bool:
 
 def is_float4_e2m1_unpacked(dtype: object) -> bool:
     """Whether it is the float of 4 bits that has a byte of its own, by our name or TVM's."""
-    is_custom = isinstance(dtype, str) and dtype == "custom[float4_e2m1_unpacked]8"
+    is_custom = isinstance(dtype, str) and dtype == _CUSTOM
     return is_custom or _scalar(dtype) == "float4_e2m1_unpacked"
 
 

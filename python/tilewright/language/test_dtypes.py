@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import importlib
+import pickle
+import re
 
 import ml_dtypes
 import numpy as np
@@ -90,6 +92,54 @@ def test_dtypes_of_torch_are_equal_to_their_names():
     assert T.float16 != torch.float32 and T.float16 != torch.quint8 and T.float16 != 16
     assert T.dtype("half") is T.float16 and repr(T.dtype(float)) == "T.float32"
     assert {T.float16: 1}["float16"] == 1 and T.float16 != "float32"
+
+
+def test_packed_floats_of_torch():
+    torch = pytest.importorskip("torch")
+    if not hasattr(torch, "float4_e2m1fn_x2"):
+        pytest.skip("this PyTorch has no float4_e2m1fn_x2")
+    pairs = T.float4_e2m1fn.as_torch()
+    assert pairs is torch.float4_e2m1fn_x2
+    assert T.dtype(pairs) is to_dtype(pairs) is T.float4_e2m1fn
+    assert T.float4_e2m1fn == pairs and T.float4_e2m1fnx2 != pairs and is_dtype(pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("bogus", ""),
+        ("", ""),
+        ("bogusx4", ""),
+        ("float32x0", "; did you mean 'float32x8'?"),
+        ("float32x²", "; did you mean 'float32x8'?"),
+        ("flot32", "; did you mean 'float32'?"),
+        ("Float16", "; did you mean 'float16'?"),
+        ("e4m3", "; did you mean 'float8_e4m3fn'?"),
+        ("bf16", "; did you mean 'bfloat16'?"),
+    ],
+)
+def test_names_of_no_dtype(name, hint):
+    """T.dtype takes no name that its width isn't known of."""
+    message = f"there is no dtype {name!r}{hint}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        T.dtype(name)
+
+
+def test_every_name_makes_its_dtype():
+    """Aliases too, and the ones that T has no name for."""
+    for name, dtype in DTYPES.items():
+        assert T.dtype(name) is T.dtype(dtype) is dtype
+    for name, full, bits in (
+        ("boolx4", "boolx4", 32),
+        ("float32x3", "float32x3", 96),
+        ("halfx2", "float16x2", 32),
+        ("intx3", "int32x3", 96),
+        ("handle", "handle", 64),
+        ("custom[float4_e2m1_unpacked]8", "float4_e2m1_unpacked", 8),
+    ):
+        assert (str(T.dtype(name)), T.dtype(name).bits) == (full, bits)
+    assert T.dtype("halfx2") is T.float16x2
+    assert pickle.loads(pickle.dumps(T.dtype("boolx4"))) == "boolx4"  # noqa: S301
 
 
 def test_dtypes_of_numpy_are_equal_to_their_names():
