@@ -489,6 +489,11 @@ const Attribute* find(const Attributes& attributes, const std::string& key) {
   return found == attributes.end() ? nullptr : &found->second;
 }
 
+bool flag(const Attributes& attributes, const std::string& key) {
+  const Attribute* given = find(attributes, key);
+  return given && std::holds_alternative<bool>(*given) && std::get<bool>(*given);
+}
+
 static mlir::Attribute toIr(Construction& state, const Attribute& attribute) {
   mlir::OpBuilder& ir = state.ir;
   struct {

@@ -267,6 +267,9 @@ private:
 /// The attribute, or null.
 const Attribute* find(const Attributes& attributes, const std::string& key);
 
+/// Whether an attribute is there and true.
+bool flag(const Attributes& attributes, const std::string& key);
+
 /// What a call gave and no rule knows goes along with the op, for passes to read. A name that the op itself uses
 /// is an error: `what` is the call, for the message. A dot, which MLIR keeps for dialects, becomes `_`.
 void annotate(Construction& state, mlir::Operation* op, std::string_view what,

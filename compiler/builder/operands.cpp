@@ -567,4 +567,15 @@ std::optional<tile::MemoryOrder> memoryOrder(Construction& state, const Attribut
   return order;
 }
 
+bool requireOnChip(Construction& state, std::string_view operation, const Side& side) {
+  const BufferRecord& record = state.record(side.buffer);
+  if (record.space != tile::MemorySpace::Global)
+    return checkAgent(state, side);
+  state.error(
+      std::string(operation) + " works on tiles, but " + quoted(record.name) +
+          " is in global memory; copy it to a T.alloc_shared or T.alloc_fragment buffer first",
+      {state.allocatedHere(record)});
+  return false;
+}
+
 } // namespace tilewright::builder

@@ -78,6 +78,9 @@ bool checkRoute(Construction& state, const Side& source, const Side& target);
 /// False with an error where a T.Scope uses a memory of the other kind of core.
 bool checkAgent(Construction& state, const Side& side);
 
+/// Errors unless a tile lies on the chip, where tile operations compute.
+bool requireOnChip(Construction& state, std::string_view operation, const Side& side);
+
 /// Whether an NPU's fixed-point pipe scales this copy: int32 in L0C becomes float16.
 bool isScaledStore(const Construction& state, const Side& source, const Side& target);
 
