@@ -253,6 +253,10 @@ bool isAlwaysNegative(mlir::Value index, mlir::Region* place) {
   return false;
 }
 
+bool isNeverNegative(mlir::Value index, mlir::Region* place) {
+  return rangesWhileBuilding(place).rangeOf(index).low >= 0;
+}
+
 std::optional<ExactRange> rangeOf(mlir::Value index) {
   LinearForm form;
   if (!addScaled(form, index, 1, 0))

@@ -361,6 +361,16 @@ bool KernelBuilder::isNegative(const Index& index) const {
                                    state->ir.getInsertionBlock()->getParent());
 }
 
+bool KernelBuilder::isNeverNegative(const Index& index) const {
+  if (const auto* number = std::get_if<int64_t>(&index))
+    return *number >= 0;
+  const auto& value = std::get<Value>(index);
+  if (value.isPoison() || !state->isOurs(value) || !value.dtype().isInteger())
+    return false;
+  return !value.dtype().isSigned() ||
+         builder::isNeverNegative(state->toIr(value), state->ir.getInsertionBlock()->getParent());
+}
+
 bool KernelBuilder::endsUpdate() const {
   mlir::Block* block = state->ir.getInsertionBlock();
   const mlir::Block::iterator point = state->ir.getInsertionPoint();

@@ -176,6 +176,8 @@ public:
   /// Whether an index is known to be negative always, as the bounds of loops and the branches around tell: then it counts
   /// from the end.
   bool isNegative(const Index& index) const;
+  /// Whether an index is known to be 0 or more always.
+  bool isNeverNegative(const Index& index) const;
   /// Whether the store that was just built ends such an update.
   bool endsUpdate() const;
 

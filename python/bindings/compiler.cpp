@@ -291,6 +291,7 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
       .def("annotate_reducer", &KernelBuilder::annotateReducer, "tile"_a, "op"_a)
       .def("ends_update", &KernelBuilder::endsUpdate)
       .def("is_negative", &KernelBuilder::isNegative, "index"_a)
+      .def("is_never_negative", &KernelBuilder::isNeverNegative, "index"_a)
       .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)
       .def(
           "tensor_at",

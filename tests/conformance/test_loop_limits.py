@@ -9,6 +9,9 @@ import pytest
 
 import tilewright.language as T
 
+#: What is tested are steps that only the call gives.
+pytestmark = pytest.mark.filterwarnings("ignore:the step '.*' of this loop is not known")
+
 MOST, LEAST = 2**63 - 1, -(2**63)
 ALL = 2**62
 BOUNDS = [

@@ -284,6 +284,7 @@ class ControlFlow(ExpressionEvaluator):
         names = _target_names(node.target)
         if loop.scheduled is not None:
             self._check_schedule(node, loop.scheduled)
+        loop.written_step = _written_step(node.iter)
         is_bound = not isinstance(node, OpenFor) or node.has_names
         variables = loop.enter(self.tracer, names)
         launch = self.tracer.launch
@@ -463,3 +464,15 @@ def _target_names(target: ast.expr) -> list[str]:
     if isinstance(target, (ast.Tuple, ast.List)):
         return [name for part in target.elts for name in _target_names(part)]
     return ["i"]
+
+
+def _written_step(iterable: ast.expr) -> str | None:
+    """The third argument of `range`, `T.serial` or `T.unroll`."""
+    if not isinstance(iterable, ast.Call) or any(isinstance(a, ast.Starred) for a in iterable.args):
+        return None
+    function = iterable.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name not in ("range", "serial", "Serial", "unroll", "Unroll"):
+        return None
+    named = [keyword.value for keyword in iterable.keywords if keyword.arg == "step"]
+    return next((ast.unparse(step) for step in [*iterable.args[2:3], *named]), None)

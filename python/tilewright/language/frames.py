@@ -169,6 +169,8 @@ class Loop:
         self.attributes = attributes or {}
         #: The number of statements that a schedule of T.Pipelined by hand is of.
         self.scheduled: int | None = None
+        #: The step as the kernel's text has it, if it does.
+        self.written_step: str | None = None
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
@@ -189,10 +191,25 @@ class Loop:
         # All of them before the first loop is opened: what is refused leaves none open.
         ranges = [[tracer.index(bound) for bound in bounds] for bounds in self.ranges]
         for bounds, name in zip(ranges, names, strict=True):
+            self._warn_of_step(tracer, bounds[2])
             handle = tracer.builder.begin_for(kind, *bounds, name, attributes)
             counts = bounds[1] if bounds[0] == 0 and bounds[2] == 1 else None
             variables.append(variable_of(tracer, handle, counts))
         return variables
+
+    def _warn_of_step(self, tracer: Tracer, step: Any) -> None:
+        """As TileLang does, of one that only the call gives; but not where it can't be negative."""
+        builder = tracer.builder
+        if isinstance(step, int) or step.is_poison or builder.constant_value(step) is not None:
+            return
+        if not str(step.dtype).startswith(("int", "uint")) or builder.is_never_negative(step):
+            return
+        step_text = f"the step {self.written_step!r}" if self.written_step else "the step"
+        tracer.report(
+            f"{step_text} of this loop is not known while compiling: the loop has the turns of "
+            "Python's range, up or down as the step's sign says",
+            kind="warning",
+        )
 
     def leave(self, tracer: Tracer) -> None:
         if self.kind == "parallel":
