@@ -431,15 +431,18 @@ std::optional<Index> Construction::toIndex(const Index& index, std::string_view 
     return std::nullopt;
   }
   const ValueRecord& entry = record(value);
-  if (entry.constant)
+  const bool isBeyondInt64 = // the bits of a uint64
+      entry.constant && entry.constant->integer < 0 && !value.dtype().isSigned();
+  if (entry.constant && !isBeyondInt64)
     return Index(entry.constant->integer);
   if (entry.isIndex)
     return index;
   mlir::Type type = ir.getIndexType();
+  mlir::Value number = toIr(value);
   mlir::Value cast =
       value.dtype().isSigned()
-          ? mlir::Value(mlir::arith::IndexCastOp::create(ir, location(), type, entry.ir))
-          : mlir::Value(mlir::arith::IndexCastUIOp::create(ir, location(), type, entry.ir));
+          ? mlir::Value(mlir::arith::IndexCastOp::create(ir, location(), type, number))
+          : mlir::Value(mlir::arith::IndexCastUIOp::create(ir, location(), type, number));
   return Index(add(cast, Dtype::int32(), true, entry.name));
 }
 

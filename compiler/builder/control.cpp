@@ -103,6 +103,32 @@ bool isWide(Construction& state, const Index& index) {
          cast->getOperand(0).getType().getIntOrFloatBitWidth() == 64;
 }
 
+/// Whether it is one of them that has no sign: from 2^63 on it looks negative as an index.
+bool isUnsigned(Construction& state, const Index& index) {
+  return isWide(state, index) &&
+         mlir::isa<mlir::arith::IndexCastUIOp>(state.indexIr(index).getDefiningOp());
+}
+
+/// left > right, where each has a sign or not.
+mlir::Value isGreater(Construction& state, const Index& left, const Index& right) {
+  using Predicate = mlir::arith::CmpIPredicate;
+  mlir::OpBuilder& ir = state.ir;
+  mlir::Location loc = state.location();
+  mlir::Value a = state.indexIr(left), b = state.indexIr(right), zero = state.indexIr(int64_t{0});
+  const bool aHasSign = !isUnsigned(state, left), bHasSign = !isUnsigned(state, right);
+  auto compare = [&](Predicate predicate, mlir::Value x, mlir::Value y) {
+    return ir.createOrFold<mlir::arith::CmpIOp>(loc, predicate, x, y);
+  };
+  if (aHasSign && bHasSign)
+    return compare(Predicate::sgt, a, b);
+  mlir::Value isAbove = compare(Predicate::ugt, a, b);
+  if (aHasSign)
+    return ir.createOrFold<mlir::arith::AndIOp>(loc, isAbove, compare(Predicate::sge, a, zero));
+  if (bHasSign)
+    return ir.createOrFold<mlir::arith::OrIOp>(loc, isAbove, compare(Predicate::slt, b, zero));
+  return isAbove;
+}
+
 /// The turns of a loop whose bounds are known: at most as many as an index counts.
 int64_t turnsOf(__int128 start, __int128 stop, __int128 step) {
   const __int128 distance = step > 0 ? stop - start : start - stop;
@@ -114,7 +140,7 @@ int64_t turnsOf(__int128 start, __int128 stop, __int128 step) {
 }
 
 /// The same of bounds that the running kernel knows, with no sum that leaves 64 bits: the distance is one without a
-/// sign. A step of 0, met at run time, has no turns.
+/// sign, as a bound of uint64 is. A step of 0, met at run time, has no turns.
 mlir::Value turnsOfWide(Construction& state, const Bounds& bounds) {
   using Predicate = mlir::arith::CmpIPredicate;
   mlir::OpBuilder& ir = state.ir;
@@ -122,8 +148,8 @@ mlir::Value turnsOfWide(Construction& state, const Bounds& bounds) {
   mlir::Value start = state.indexIr(bounds.start), stop = state.indexIr(bounds.stop),
               step = state.indexIr(bounds.step), zero = state.indexIr(int64_t{0}),
               one = state.indexIr(int64_t{1});
-  auto compare = [&](Predicate predicate, mlir::Value left, mlir::Value right) {
-    return ir.createOrFold<mlir::arith::CmpIOp>(loc, predicate, left, right);
+  auto stepIs = [&](Predicate predicate) {
+    return ir.createOrFold<mlir::arith::CmpIOp>(loc, predicate, step, zero);
   };
   auto select = [&](mlir::Value condition, mlir::Value yes, mlir::Value no) {
     return ir.createOrFold<mlir::arith::SelectOp>(loc, condition, yes, no);
@@ -131,7 +157,9 @@ mlir::Value turnsOfWide(Construction& state, const Bounds& bounds) {
   auto subtract = [&](mlir::Value from, mlir::Value value) {
     return ir.createOrFold<mlir::arith::SubIOp>(loc, from, value);
   };
-  mlir::Value isUp = compare(Predicate::sge, step, zero);
+  const bool hasSign = !isUnsigned(state, bounds.step);
+  mlir::Value isUp =
+      hasSign ? stepIs(Predicate::sge) : state.constantIr(Constant::ofInteger(1), ir.getI1Type());
   mlir::Value first = select(isUp, start, stop), last = select(isUp, stop, start);
   mlir::Value by = select(isUp, step, subtract(zero, step));
   mlir::Value divisor = ir.createOrFold<mlir::arith::MaxUIOp>(loc, by, one);
@@ -139,8 +167,15 @@ mlir::Value turnsOfWide(Construction& state, const Bounds& bounds) {
       ir.createOrFold<mlir::arith::CeilDivUIOp>(loc, subtract(last, first), divisor);
   mlir::Value most = state.indexIr(std::numeric_limits<int64_t>::max());
   count = ir.createOrFold<mlir::arith::MinUIOp>(loc, count, most);
-  mlir::Value runs = ir.createOrFold<mlir::arith::AndIOp>(loc, compare(Predicate::sgt, last, first),
-                                                          compare(Predicate::ne, step, zero));
+  auto isBehind = [&] { return isGreater(state, bounds.start, bounds.stop); };
+  mlir::Value isAhead;
+  if (hasSign && known(bounds.step) && *known(bounds.step) < 0)
+    isAhead = isBehind();
+  else
+    isAhead = isGreater(state, bounds.stop, bounds.start);
+  if (hasSign && !known(bounds.step))
+    isAhead = select(isUp, isAhead, isBehind());
+  mlir::Value runs = ir.createOrFold<mlir::arith::AndIOp>(loc, isAhead, stepIs(Predicate::ne));
   return select(runs, count, zero);
 }
 
@@ -149,7 +184,8 @@ Range rangeOf(Construction& state, const Bounds& bounds) {
                 *step = known(bounds.step);
   // Behind the last turn the variable would be one step on, which must not leave 64 bits.
   const int64_t most = std::numeric_limits<int64_t>::max();
-  if (step && *step > 0 &&
+  const bool hasUnsigned = isUnsigned(state, bounds.start) || isUnsigned(state, bounds.stop);
+  if (step && *step > 0 && !hasUnsigned &&
       (*step == 1 || (stop ? *stop <= most - *step + 1 : !isWide(state, bounds.stop))))
     return {bounds.start, bounds.stop, *step, false};
   if (start && stop && step)

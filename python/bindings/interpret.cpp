@@ -21,11 +21,13 @@ namespace {
 using Tensor = std::tuple<uintptr_t, std::vector<int64_t>, std::vector<int64_t>>;
 /// The same, and whether it was made for this call.
 using MadeTensor = std::tuple<uintptr_t, std::vector<int64_t>, std::vector<int64_t>, bool>;
-using BoundArgument = std::variant<Tensor, MadeTensor, int64_t, double>;
+using BoundArgument = std::variant<Tensor, MadeTensor, int64_t, uint64_t, double>;
 
 HostArgument hostArgument(const BoundArgument& argument) {
   if (const auto* integer = std::get_if<int64_t>(&argument))
     return *integer;
+  if (const auto* large = std::get_if<uint64_t>(&argument)) // a uint64 beyond int64: its bits
+    return int64_t(*large);
   if (const auto* real = std::get_if<double>(&argument))
     return *real;
   if (const auto* made = std::get_if<MadeTensor>(&argument)) {

@@ -91,3 +91,83 @@ def test_a_step_of_0_that_the_call_gives_has_no_turns(agree, dtype):
                 B[0] += 1
 
     agree(kernel, [np.zeros(1, dtype), np.zeros(1, np.int64)], {1: np.zeros(1, np.int64)})
+
+
+UNSIGNED = 2**64 - 1
+UNSIGNED_BOUNDS = [
+    (2**63 - 2, 2**63 + 2, 1),
+    (2**63 - 4, 2**63 + 4, 3),
+    (2**63, 2**63 + 3, 1),
+    (0, UNSIGNED, ALL),
+    (3, UNSIGNED, 2**63),
+    (UNSIGNED - 3, UNSIGNED, 1),
+    (2**63 + 2, 2**63 - 2, 1),
+    (2**63 + 2, 2**63 - 2, -1),
+    (UNSIGNED, 0, -ALL),
+    (5, UNSIGNED, -ALL),
+    (UNSIGNED, UNSIGNED, 1),
+    (0, 5, 1),
+]
+
+
+def unsigned_numbers(bounds):
+    found = list(range(*bounds))
+    return np.array([*found, *[7] * (ROOM - len(found)), len(found)], np.uint64)
+
+
+@pytest.mark.parametrize("bounds", UNSIGNED_BOUNDS)
+def test_bounds_without_a_sign(agree, bounds):
+    """On both sides of 2^63, where a number of int64 would be negative."""
+    start, stop, step = bounds
+    step = T.uint64(step) if step > MOST else step
+
+    @T.prim_func
+    def kernel(start: T.uint64, stop: T.uint64, B: T.Tensor((ROOM + 1,), "uint64")):
+        with T.Kernel(1, threads=1):
+            for i in T.serial(start, stop, step):
+                B[B[ROOM]] = i
+                B[ROOM] += 1
+
+    begun = np.array([7] * ROOM + [0], np.uint64)
+    agree(kernel, [start, stop, begun], {2: unsigned_numbers(bounds)})
+
+
+@pytest.mark.parametrize("bounds", [b for b in UNSIGNED_BOUNDS if b[2] > 0])
+def test_a_step_without_a_sign(agree, bounds):
+    @T.prim_func
+    def kernel(A: T.Tensor((3,), "uint64"), B: T.Tensor((ROOM + 1,), "uint64")):
+        with T.Kernel(1, threads=1):
+            for i in T.serial(A[0], A[1], A[2]):
+                B[B[ROOM]] = i
+                B[ROOM] += 1
+
+    begun = np.array([7] * ROOM + [0], np.uint64)
+    agree(kernel, [np.array(bounds, np.uint64), begun], {1: unsigned_numbers(bounds)})
+
+
+def test_an_end_without_a_sign_beyond_int64(agree):
+    """The loop ends by a break: it has more turns than an index counts."""
+
+    @T.prim_func
+    def kernel(stop: T.uint64, B: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=1):
+            for i in range(stop):
+                if i == 3:
+                    break
+                B[i] = i + 1
+
+    agree(kernel, [UNSIGNED, np.zeros(4, np.int32)], {1: np.array([1, 2, 3, 0], np.int32)})
+
+
+@pytest.mark.parametrize(("start", "stop", "step"), [(-3, 2**63 + 1, ALL), (2**63 + 1, -3, -ALL)])
+def test_a_bound_with_a_sign_and_one_without(agree, start, stop, step):
+    kinds = [T.uint64 if bound > MOST else T.int64 for bound in (start, stop)]
+
+    @T.prim_func
+    def kernel(first: kinds[0], last: kinds[1], B: T.Tensor((ROOM + 1,), "int64")):
+        with T.Kernel(1, threads=1):
+            for _ in T.serial(first, last, step):
+                B[ROOM] += 1
+
+    expected = np.array([0] * ROOM + [len(range(start, stop, step))])
+    agree(kernel, [start, stop, np.zeros(ROOM + 1, np.int64)], {2: expected})
