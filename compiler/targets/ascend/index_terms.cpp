@@ -72,14 +72,16 @@ IndexSum& IndexSum::operator*=(int64_t factor) {
 }
 
 void IndexSum::simplify() {
-  using Key = std::tuple<unsigned, int64_t, int64_t, std::vector<unsigned>, std::vector<int64_t>>;
+  using Key = std::tuple<unsigned, int64_t, int64_t, std::vector<unsigned>, std::vector<int64_t>,
+                         std::vector<unsigned>>;
   std::map<Key, int64_t> factors;
   for (const model::Term& term : terms)
-    factors[{term.loop, term.modulus, term.shift, term.others, term.table}] += term.bytes;
+    factors[{term.loop, term.modulus, term.shift, term.others, term.table, term.values}] +=
+        term.bytes;
   terms.clear();
   for (const auto& [key, factor] : factors)
-    if (const auto& [loop, modulus, shift, others, table] = key; factor != 0)
-      terms.push_back({loop, factor, modulus, shift, others, table});
+    if (const auto& [loop, modulus, shift, others, table, values] = key; factor != 0)
+      terms.push_back({loop, factor, modulus, shift, others, table, values});
 }
 
 bool IndexSum::isZero() const {
@@ -227,9 +229,16 @@ std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value) {
     const IndexRange here = rangeAt(op, symbol);
     if (here.low != here.high)
       continue;
-    for (const model::Term& term : sum->terms)
+    for (model::Term& term : sum->terms) {
       sum->constant += isIt(term) ? term.bytes * here.low : 0;
-    llvm::erase_if(sum->terms, isIt);
+      term.shift += llvm::count(term.values, number) * here.low;
+      llvm::erase(term.values, number);
+      if (term.loop == model::kNone && term.values.empty())
+        sum->constant += term.bytes * (term.shift % term.modulus);
+    }
+    llvm::erase_if(sum->terms, [&](const model::Term& term) {
+      return isIt(term) || (term.loop == model::kNone && term.values.empty());
+    });
   }
   return sum;
 }
@@ -264,6 +273,13 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
       return std::nullopt;
     return *sum *= isShift ? int64_t{1} << *constantAt(factor) : *constantAt(factor);
   }
+  if (isa<arith::XOrIOp>(op) && isOffset && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1) &&
+      ranges.rangeOf(op->getOperand(0)).isWithin(0, *constantAt(1))) {
+    std::optional<IndexSum> sum = of(op->getOperand(0)); // all bits turned
+    if (sum)
+      *sum *= -1;
+    return sum ? std::optional(*sum += IndexSum{*constantAt(1), {}}) : std::nullopt;
+  }
   if (isa<arith::RemSIOp, arith::RemUIOp>(op) && constantAt(1))
     return modulo(op->getOperand(0), *constantAt(1), /*isRoundedDown=*/false);
   if (isa<arith::AndIOp>(op) && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1))
@@ -276,34 +292,88 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
   return std::nullopt;
 }
 
-/// Of a sum of loops' numbers, each a few times, plus a constant that isn't negative, if the rest of a negative number
-/// were one, too. What all of them and the modulus are multiples of comes out: (16 i + 16) % 64 is 16 times (i + 1) % 4.
-std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus, bool isRoundedDown) {
-  constexpr int64_t mostTimes = 8;
-  std::optional<IndexSum> sum = of(value);
-  if (!sum || modulus < 1 || (sum->constant < 0 && !isRoundedDown))
+/// As `of`, or a number that has the same remainder: if the modulus is a power of two, a sum that wrapped round has that of
+/// what it would have been.
+std::optional<IndexSum> IndexTerms::congruent(Value value, int64_t modulus, bool& wrapped) {
+  value = withoutCasts(value);
+  Operation* op = value.getDefiningOp();
+  constexpr int64_t most = int64_t{1} << 20;
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) || !isPowerOfTwo(modulus) ||
+      modulus > most)
+    return of(value);
+  wrapped = wrapped || mayWrap(value);
+  std::optional<IndexSum> left = congruent(op->getOperand(0), modulus, wrapped),
+                          right = congruent(op->getOperand(1), modulus, wrapped);
+  if (!left || !right)
     return std::nullopt;
-  sum->constant = (sum->constant % modulus + modulus) % modulus;
-  std::map<unsigned, int64_t> factors;
+  return *left += *right *= isa<arith::AddIOp>(op) ? 1 : -1;
+}
+
+/// Of a sum of loops' numbers and, for an offset, values that never change, each a few times, plus a constant, if it isn't
+/// negative or the rest of a negative number were none, too. What all of them and the modulus are multiples of comes out:
+/// (16 i + 16) % 64 is 16 times (i + 1) % 4.
+std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus, bool isRoundedDown) {
+  constexpr size_t mostTimes = 8;
+  constexpr int64_t mostOfValues = 16;
+  bool mayBeNegative = false;
+  std::optional<IndexSum> sum =
+      modulus < 1 ? std::nullopt : congruent(value, modulus, mayBeNegative);
+  std::optional<Parts> parts = sum ? partsOf(*sum, modulus) : std::nullopt;
+  if (!parts)
+    return std::nullopt;
+  mayBeNegative = mayBeNegative || sum->constant < 0 || !parts->isOfLoops;
+  if (mayBeNegative && !isRoundedDown && ranges.rangeOf(value).low < 0)
+    return std::nullopt;
+  const int64_t constant = model::floorMod(parts->constant, modulus);
   int64_t unit = modulus;
-  for (const model::Term& term : sum->terms) {
-    if (term.modulus || term.bytes < 0 || term.loop >= firstSymbol)
-      return std::nullopt;
-    factors[term.loop] += term.bytes;
+  for (const std::map<unsigned, int64_t>* each : {&parts->loops, &parts->values})
+    for (const auto& [number, factor] : *each)
+      unit = std::gcd(unit, factor);
+  const int64_t turns = modulus / unit, shift = constant / unit % turns;
+  model::Term term{model::kNone, unit, turns, shift};
+  const auto add = [&](const std::map<unsigned, int64_t>& factors, std::vector<unsigned>& list) {
+    for (const auto& [number, factor] : factors) {
+      const auto times = static_cast<size_t>(model::floorMod(factor / unit, turns));
+      if (times > mostTimes)
+        return false;
+      list.insert(list.end(), times, number);
+    }
+    return true;
+  };
+  if (!add(parts->loops, term.others) || !add(parts->values, term.values))
+    return std::nullopt;
+  if (term.others.empty() && term.values.empty())
+    return IndexSum{constant % unit + unit * shift, {}};
+  // Of values alone that have many remainders, it is a value of its own.
+  if (term.others.empty() && (turns > mostOfValues || parts->values.size() > 1))
+    return std::nullopt;
+  if (!term.others.empty()) {
+    term.loop = term.others.front();
+    term.others.erase(term.others.begin());
   }
-  for (const auto& [loop, factor] : factors)
-    unit = std::gcd(unit, factor);
-  const int64_t turns = modulus / unit, shift = sum->constant / unit % turns;
-  std::vector<unsigned> loops;
-  for (const auto& [loop, factor] : factors) {
-    if (factor / unit % turns > mostTimes)
+  return IndexSum{constant % unit, {std::move(term)}};
+}
+
+/// What a sum is modulo something, if it is one that has remainders. Without a value that never changes, a loop's number
+/// counts only if it grows: the tables tell the others.
+std::optional<IndexTerms::Parts> IndexTerms::partsOf(const IndexSum& sum, int64_t modulus) const {
+  Parts parts{sum.constant};
+  for (const model::Term& term : sum.terms) {
+    const bool isValue = term.loop >= firstSymbol && term.loop != model::kNone;
+    // Of another remainder only if its modulus goes into this one.
+    if (term.modulus ? isValue || !term.table.empty() || term.bytes * term.modulus % modulus != 0
+                     : isValue && !isOffset)
       return std::nullopt;
-    loops.insert(loops.end(), static_cast<size_t>(factor / unit % turns), loop);
+    parts.isOfLoops = parts.isOfLoops && !isValue && !term.modulus && term.bytes >= 0;
+    parts.constant += term.bytes * term.shift;
+    if (term.loop != model::kNone)
+      (isValue ? parts.values : parts.loops)[term.loop] += term.bytes;
+    for (const unsigned other : term.others)
+      parts.loops[other] += term.bytes;
+    for (const unsigned value : term.values)
+      parts.values[value] += term.bytes;
   }
-  const int64_t rest = sum->constant % unit;
-  if (loops.empty())
-    return IndexSum{rest + unit * shift, {}};
-  return IndexSum{rest, {{loops[0], unit, turns, shift, {loops.begin() + 1, loops.end()}}}};
+  return parts.isOfLoops || !parts.values.empty() ? std::optional(std::move(parts)) : std::nullopt;
 }
 
 /// Of a sum of which all parts are multiples of the divisor.

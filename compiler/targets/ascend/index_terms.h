@@ -97,6 +97,14 @@ private:
   bool fitsInBranch(mlir::Operation* op);
   IndexRange rangeInBranch(mlir::Value value);
   std::optional<IndexSum> compute(mlir::Value value);
+  /// A constant, and how often each loop's number and each value that never changes are added to it.
+  struct Parts {
+    int64_t constant = 0;
+    std::map<unsigned, int64_t> loops = {}, values = {};
+    bool isOfLoops = true; ///< only, and each is added
+  };
+  std::optional<Parts> partsOf(const IndexSum& sum, int64_t modulus) const;
+  std::optional<IndexSum> congruent(mlir::Value value, int64_t modulus, bool& wrapped);
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus, bool isRoundedDown);
   std::optional<IndexSum> quotient(mlir::Operation* op, int64_t divisor);
   std::optional<IndexSum> inTurns(mlir::Value value);

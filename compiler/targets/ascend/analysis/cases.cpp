@@ -95,8 +95,10 @@ void Cases::noteAsked() {
   asked.clear();
   near.clear();
   const auto addOffsets = [&](const Range& range) {
-    for (const Term& term : range.terms)
+    for (const Term& term : range.terms) {
       asked.insert(term.loop);
+      asked.insert(term.values.begin(), term.values.end());
+    }
   };
   for (const Node& node : program.nodes) {
     if (!slice->keeps(&node))

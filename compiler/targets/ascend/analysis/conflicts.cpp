@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace tilewright::ascend::model {
 
@@ -321,7 +322,8 @@ bool Conflicts::overlapInAll(const AccessPair& pair, unsigned earlierNumber, uns
   return !a.line || !b.line || overlap(*a.line, earlier, level, *b.line, later);
 }
 
-std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& instance) const {
+std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& instance,
+                                            const Residues& residues) const {
   if (term.modulus < 2)
     return std::nullopt;
   int64_t number = term.shift;
@@ -331,13 +333,80 @@ std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& in
     number += instance.phases[depths[loop]];
     return true;
   };
-  if (!add(term.loop) || !std::ranges::all_of(term.others, add))
+  const auto addValue = [&](unsigned value) {
+    const auto residue = residues.find(value);
+    number += residue == residues.end() ? 0 : residue->second;
+    return residue != residues.end();
+  };
+  if ((!term.isOfValues() && !add(term.loop)) || !std::ranges::all_of(term.others, add) ||
+      !std::ranges::all_of(term.values, addValue))
     return std::nullopt;
   return term.ofRest(number % term.modulus);
 }
 
+Conflicts::Residues Conflicts::moduliOf(const Range& a, const Range& b) const {
+  constexpr int64_t most = 64;
+  Residues moduli;
+  int64_t count = 1;
+  for (const Range* range : {&a, &b})
+    for (const Term& term : range->terms)
+      for (const unsigned value : term.values) {
+        int64_t& modulus = moduli.try_emplace(value, 1).first->second;
+        const int64_t common = std::lcm(modulus, std::min(term.modulus, most + 1));
+        count = count / modulus * common;
+        modulus = common;
+        if (count > most)
+          return {};
+      }
+  return moduli;
+}
+
+/// Whatever the values are of which both take remainders: each choice is tried by itself. A remainder that is the same in
+/// both, in all turns, is none between them.
 bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,
                         const Instance& later) const {
+  const auto isIn = [](const Range& range) {
+    return [&range](const Term& term) {
+      return term.isOfValues() && std::ranges::find(range.terms, term) != range.terms.end();
+    };
+  };
+  if (std::ranges::any_of(a.terms, isIn(b))) {
+    Range ownOfA = a, ownOfB = b;
+    std::erase_if(ownOfA.terms, isIn(b));
+    std::erase_if(ownOfB.terms, isIn(a));
+    return overlap(ownOfA, earlier, level, ownOfB, later);
+  }
+  const Residues moduli = moduliOf(a, b);
+  if (moduli.empty())
+    return overlapWith({}, a, earlier, level, b, later);
+  Residues residues = moduli;
+  for (auto& [value, residue] : residues)
+    residue = 0;
+  const auto canBe = [&](const auto& each) {
+    const auto [value, residue] = each;
+    const auto known = values.find(value);
+    if (known == values.end() || known->second.low <= -kEndless || known->second.high >= kEndless)
+      return true;
+    const auto [low, high] = known->second;
+    return low + floorMod(residue - low, moduli.at(value)) <= high;
+  };
+  for (bool isMore = true; isMore;) {
+    if (std::ranges::all_of(residues, canBe) && overlapWith(residues, a, earlier, level, b, later))
+      return true;
+    isMore = false; // the next choice
+    for (auto& [value, residue] : residues) {
+      isMore = ++residue < moduli.at(value);
+      if (isMore)
+        break;
+      residue = 0;
+    }
+  }
+  return false;
+}
+
+/// As far as `residues` tells, all values being what it says.
+bool Conflicts::overlapWith(const Residues& residues, const Range& a, const Instance& earlier,
+                            unsigned level, const Range& b, const Instance& later) const {
   Offsets offsets{b.begin - a.begin, {}};
   if (a.rows != 1)
     offsets.unknowns.push_back({-a.pitch, 0, a.rows - 1});
@@ -356,7 +425,7 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
   const auto collect = [&](const Range& range, const Instance& instance, bool isLater) {
     for (const Term& term : range.terms) {
       const int64_t bytes = isLater ? term.bytes : -term.bytes;
-      if (const std::optional<int64_t> number = remainder(term, instance)) {
+      if (const std::optional<int64_t> number = remainder(term, instance, residues)) {
         offsets.distance += bytes * *number;
       } else if (term.modulus > 1) {
         const auto [least, most] = term.rests();

@@ -70,6 +70,38 @@ TEST(InsertFlags, RandomSumsOfLoops) {
   EXPECT_EQ(counts.unneeded, 0U) << "of " << counts.insertions;
 }
 
+/// Slots that arguments have a part in.
+TEST(InsertFlags, RandomSumsWithValues) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases() / 2; ++seed) {
+    insertAndTry(seed, {.branches = false, .linear = seed % 2 == 0, .values = true}, {}, counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases() / 2);
+  EXPECT_LE(1000 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
+/// Two halves in turn, of which an argument says which one is first: what is written there, and in the same turn read from
+/// the same or the other one, or from any of a loop of one turn.
+TEST(InsertFlags, HalvesInTurnFromAnArgument) {
+  const auto isOrdered = [](int64_t trips, int64_t begin, int64_t bytes, int64_t shift) {
+    ByHand hand;
+    Node* loop = hand.loop(nullptr, trips);
+    const auto half = [&](int64_t bytes, int64_t shift) {
+      return std::vector{Term{loop->id, bytes, 2, shift, {}, {}, {kFirstValue}}};
+    };
+    hand.statement(loop, Pipe::V, {ByHand::write(0, 32, half(32, 0))});
+    hand.statement(loop, Pipe::V, {ByHand::read(begin, begin + 32, half(bytes, shift))});
+    return hand.insert().find("barrier") != std::string::npos;
+  };
+  EXPECT_TRUE(isOrdered(1, 0, 32, 0));
+  EXPECT_FALSE(isOrdered(1, 0, 32, 1));
+  EXPECT_TRUE(isOrdered(-1, 0, 32, 1)); // in the next turn
+  EXPECT_FALSE(isOrdered(1, 32, -32, 0));
+  EXPECT_TRUE(isOrdered(1, 32, -32, 1));
+  EXPECT_FALSE(isOrdered(2, 64, 32, 0));
+}
+
 /// Branches on the number of an iteration, in loops of known and of unknown length.
 TEST(InsertFlags, RandomQuestions) {
   Counts counts;

@@ -98,8 +98,15 @@ std::vector<const Node*> loopsAround(const Node* node) {
   return loops;
 }
 
+/// The phases of several loops at once are too many.
+static bool isOfFewPhases(const Term& term) {
+  constexpr int64_t longestTable = 4;
+  return std::ranges::count(term.others, term.loop) == std::ssize(term.others) &&
+         (term.table.empty() || term.modulus <= longestTable);
+}
+
 std::vector<int64_t> periods(const Program& program) {
-  constexpr int64_t longest = 12, longestTable = 4;
+  constexpr int64_t longest = 12;
   std::vector<int64_t> period(program.nodes.size(), 1);
   const auto note = [&](unsigned loop, int64_t modulus) {
     if (loop < period.size() && modulus > 1 && std::lcm(period[loop], modulus) <= longest)
@@ -112,14 +119,14 @@ std::vector<int64_t> periods(const Program& program) {
   for (const Node& node : program.nodes)
     for (const Access& access : node.accesses) {
       for (const Term& term : access.terms) {
-        if (!term.others.empty() || (!term.table.empty() && term.modulus > longestTable))
-          continue; // the phases of several loops at once are too many
+        if (!isOfFewPhases(term))
+          continue;
         note(term.loop, term.modulus);
         note(term.loop, term.shift); // what goes so far ahead takes so many flags in turn
       }
       for (const Range& dim : access.otherDims)
         for (const Term& term : dim.terms)
-          if (term.others.empty() && (term.table.empty() || term.modulus <= longestTable))
+          if (isOfFewPhases(term))
             note(term.loop, term.modulus);
     }
   if (!program.hasPhasesOfBranches)
@@ -127,7 +134,7 @@ std::vector<int64_t> periods(const Program& program) {
   for (const Node& node : program.nodes)
     for (const Condition& condition : node.conditions)
       for (const Term& term : condition.terms)
-        if (term.others.empty() && (term.table.empty() || term.modulus <= longestTable))
+        if (isOfFewPhases(term))
           note(term.loop, term.modulus);
   return period;
 }
@@ -145,13 +152,15 @@ namespace {
 std::string text(const std::vector<Term>& terms) {
   std::string result;
   for (const Term& term : terms) {
-    std::string loop = "loop" + std::to_string(term.loop);
+    std::string loop = term.loop == kNone ? "0" : "loop" + std::to_string(term.loop);
     for (const unsigned other : term.others)
       loop += " + loop" + std::to_string(other);
+    for (const unsigned value : term.values)
+      loop += " + value" + std::to_string(value);
     result += " + " + std::to_string(term.bytes) + " * ";
     if (term.modulus == 0)
       result += loop;
-    else if (term.shift == 0 && term.others.empty())
+    else if (term.shift == 0 && term.others.empty() && term.values.empty())
       result += loop + " % " + std::to_string(term.modulus);
     else
       result +=

@@ -18,6 +18,8 @@
 
 namespace tilewright::ascend::model {
 
+constexpr unsigned kNone = ~0u;
+
 /// In the order of the dialect and of the host.
 enum class Pipe : uint8_t { S, V, M, MTE1, MTE2, MTE3, FIX };
 enum class Agent : uint8_t { Cube, Vector };
@@ -52,9 +54,14 @@ struct Span {
 };
 constexpr int64_t kEndless = int64_t{1} << 40;
 
+/// The remainder that is never below 0.
+constexpr int64_t floorMod(int64_t number, int64_t modulus) {
+  return (number % modulus + modulus) % modulus;
+}
+
 /// Adds to an offset: `bytes` times the number of the iteration of `loop` (from 0), or times that
 /// number plus `shift`, modulo `modulus`. A `loop` that is no node's number is a value that never
-/// changes.
+/// changes; with a modulus it is any number, another one each time.
 struct Term {
   unsigned loop = 0;
   int64_t bytes = 0;
@@ -64,7 +71,15 @@ struct Term {
   std::vector<unsigned> others = {};
   /// With a modulus: what counts in place of each remainder; empty: the remainder.
   std::vector<int64_t> table = {};
+  /// With a modulus: values that never change, whose numbers are added, too. Then there may be no loop, and `loop` is
+  /// kNone. Only offsets have such terms.
+  std::vector<unsigned> values = {};
 
+  bool operator==(const Term& other) const = default;
+  /// Only: it is the same in all turns.
+  bool isOfValues() const {
+    return loop == kNone && !values.empty();
+  }
   /// With a modulus, of which `rest` is a remainder.
   int64_t ofRest(int64_t rest) const {
     return table.empty() ? rest : table[static_cast<size_t>(rest)];
@@ -145,7 +160,6 @@ struct Flag {
 /// the other has.
 enum class SyncKind : uint8_t { Set, Wait, Barrier, BarrierAll, SyncAll, Meeting };
 
-constexpr unsigned kNone = ~0u;
 /// Of a variable: it may be any.
 constexpr int kNoValue = -1;
 

@@ -25,9 +25,14 @@ struct Mix {
   bool sums = false;
   /// Branches that ask for the number of an iteration.
   bool asks = false;
+  /// Offsets in which values that never change have a part.
+  bool values = false;
   /// Loops that are left early: the iterations behind that do nothing.
   bool exits = false;
 };
+
+/// That random programs have.
+constexpr unsigned kFirstValue = 1U << 24, kSecondValue = kFirstValue + 1;
 
 class RandomProgram {
 public:
@@ -171,7 +176,23 @@ private:
     if (const std::vector<const Node*> loops = loopsAround(node);
         mix.sums && loops.size() > 1 && chance(60))
       result.terms.push_back({loops[0]->id, 32, 2 + below(2), below(2), {loops.back()->id}});
+    if (mix.values && chance(60))
+      result.terms.push_back(termOfValues(node));
     return result;
+  }
+
+  /// A remainder of values, most often of one, and, most often, of loops' numbers.
+  Term termOfValues(const Node* node) {
+    const std::vector<const Node*> loops = loopsAround(node);
+    const int64_t modulus = 2 + below(2);
+    Term term{kNone, chance(50) ? 32 : -32, modulus, below(modulus), {}, {}, {kFirstValue}};
+    if (!loops.empty() && chance(70))
+      term.loop = loops.back()->id;
+    if (term.loop != kNone && chance(30))
+      term.others = {loops.front()->id};
+    if (chance(20))
+      term.values.push_back(chance(50) ? kFirstValue : kSecondValue);
+    return term;
   }
 
   void addUserFlags() {
@@ -217,7 +238,9 @@ bool anyRun(const Program& program, unsigned without, unsigned runs, Stop stop,
       const int64_t end = node.kind == NodeKind::If ? 2 : run % 2 ? longest + 1 : 3;
       return std::uniform_int_distribution<int64_t>(0, end - 1)(random);
     };
-    if (stop(Replay(program, choose, without)))
+    const std::map<unsigned, int64_t> values = {{kFirstValue, int64_t{run / 2} % 6 - 1},
+                                                {kSecondValue, int64_t{run / 12} % 6}};
+    if (stop(Replay(program, choose, without, values)))
       return true;
   }
   return false;

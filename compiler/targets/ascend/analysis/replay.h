@@ -137,12 +137,14 @@ private:
   }
   /// What is taken `bytes` times.
   int64_t numberOf(const Term& term) {
-    int64_t i = iteration[term.loop];
+    int64_t i = term.loop == kNone ? 0 : iteration[term.loop];
     for (const unsigned other : term.others)
       i += iteration[other];
+    for (const unsigned value : term.values)
+      i += values.at(value);
     if (term.modulus == 0)
       return i;
-    const int64_t rest = (i + term.shift) % term.modulus;
+    const int64_t rest = floorMod(i + term.shift, term.modulus);
     return term.table.empty() ? rest : term.table.at(static_cast<size_t>(rest));
   }
   Event statement(const Node* node) {

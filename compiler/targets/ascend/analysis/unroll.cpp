@@ -340,7 +340,7 @@ private:
   void fix(Range& range) const {
     std::vector<Term> left;
     for (Term term : range.terms) {
-      if (term.loop >= turns.size()) {
+      if (term.loop >= turns.size() && term.values.empty()) {
         left.push_back(term);
         continue;
       }
@@ -353,29 +353,35 @@ private:
         move(range, term.bytes * turn.first);
         term.loop = turn.loop;
       }
-      if (term.loop != kNone)
+      if (term.loop != kNone || !term.values.empty())
         left.push_back(std::move(term));
     }
     range.terms = std::move(left);
   }
 
-  /// Adds to the shift what is known of the loops that count in a remainder. True if that is all: then the
+  /// Adds to the shift what is known of the loops and values that count in a remainder. True if that is all: then the
   /// shift is the remainder.
   bool settle(Term& term) const {
     std::vector<unsigned> loops = std::move(term.others);
-    loops.insert(loops.begin(), term.loop);
+    if (term.loop != kNone)
+      loops.insert(loops.begin(), term.loop);
     for (unsigned& loop : loops) {
       term.shift += turns[loop].first;
       loop = turns[loop].loop;
     }
     std::erase(loops, kNone);
-    if (loops.empty()) {
-      term.shift %= term.modulus;
-      return true;
-    }
-    term.loop = loops.front();
-    term.others.assign(loops.begin() + 1, loops.end());
-    return false;
+    std::erase_if(term.values, [&](unsigned number) {
+      const auto value = values.find(number);
+      const bool isKnown = value != values.end() && value->second.low == value->second.high;
+      term.shift += isKnown ? floorMod(value->second.low, term.modulus) : 0;
+      return isKnown;
+    });
+    term.loop = loops.empty() ? kNone : loops.front();
+    term.others.assign(loops.begin() + (loops.empty() ? 0 : 1), loops.end());
+    if (!loops.empty() || !term.values.empty())
+      return false;
+    term.shift %= term.modulus;
+    return true;
   }
 
   static void move(Range& range, int64_t distance) {
