@@ -348,7 +348,8 @@ class EagerCall:
                     f"{self.function.__name__}: argument {name!r} is of type "
                     f"{type(value).__name__} but a tensor was expected"
                 )
-            shape = tuple(value.shape)
+            per_byte = _elements_per_byte(annotation.dtype, value)
+            shape = _unpacked_shape(value, per_byte)
             lanes = to_dtype(annotation.dtype).lanes if is_dtype(annotation.dtype) else 1
             declared = annotation.shape if lanes == 1 else (*annotation.shape, lanes)
             if len(shape) != len(declared):
@@ -356,9 +357,6 @@ class EagerCall:
                     f"{self.function.__name__}: argument {name!r} has {_dims(len(shape))} but "
                     f"{_dims(len(declared))} were declared"
                 )
-            per_byte = _elements_per_byte(annotation, value)
-            if shape:
-                shape = (*shape[:-1], shape[-1] * per_byte)
             for dim, size in zip(declared, shape, strict=True):
                 if isinstance(dim, _Constant):
                     _bind(found, dim.name, int(size), name, self.function.__name__)
@@ -377,9 +375,7 @@ class EagerCall:
         lanes: int,
         per_byte: int,
     ) -> None:
-        value = self.values[name]
-        actual = list(_strides_of(value))
-        actual[:-1] = [step * per_byte for step in actual[:-1]]
+        actual = _unpacked_strides(self.values[name], per_byte)
         for dim, size in zip(strides, actual, strict=lanes == 1):  # that of the lanes is 1
             if isinstance(dim, _Constant):
                 _bind(found, dim.name, int(size) // lanes, name, self.function.__name__)
@@ -523,13 +519,24 @@ def _strides_of(tensor: Any) -> Sequence[int]:
     return [prod(tensor.shape[number + 1 :]) for number in range(len(tensor.shape))]
 
 
-def _elements_per_byte(annotation: TensorAnnotation, value: Any) -> int:
+def _elements_per_byte(dtype: Any, value: Any) -> int:
     """Of a dtype of 4 bits, a byte holds two, neighbours in the last dim, where the tensor is one
     of bytes or pairs (and not of NumPy's own numbers of 4 bits); else 1."""
-    if isinstance(value, TensorAnnotation) or not is_dtype(annotation.dtype):
+    if isinstance(value, TensorAnnotation) or not is_dtype(dtype):
         return 1
     is_of_bytes = str(getattr(value, "dtype", "")).endswith(("int8", "_x2"))
-    return max(8 // to_dtype(annotation.dtype).bits, 1) if is_of_bytes else 1
+    return max(8 // to_dtype(dtype).bits, 1) if is_of_bytes else 1
+
+
+def _unpacked_shape(tensor: Any, per_byte: int) -> tuple[Any, ...]:
+    """The extents in elements, of which a byte of the tensor holds `per_byte`."""
+    shape = tuple(tensor.shape)
+    return (*shape[:-1], shape[-1] * per_byte) if shape else shape
+
+
+def _unpacked_strides(tensor: Any, per_byte: int) -> list[Any]:
+    strides = list(_strides_of(tensor))
+    return [*(step * per_byte for step in strides[:-1]), *strides[-1:]]
 
 
 def _is_open(parameter: inspect.Parameter) -> bool:
@@ -550,9 +557,10 @@ def _as_given(name: str, annotation: TensorAnnotation, value: Any) -> TensorAnno
     if hasattr(value, "shape"):
         if dtype is Any:
             dtype = to_dtype(value.dtype)
-        shape = _taken(shape, value.shape)
+        per_byte = _elements_per_byte(dtype, value)
+        shape = _taken(shape, _unpacked_shape(value, per_byte))
         if strides is not None:
-            strides = _taken(strides, _strides_of(value))
+            strides = _taken(strides, _unpacked_strides(value, per_byte))
     shape = _named(f"{name}_extent", shape)
     if strides is not None:
         strides = _named(f"{name}_stride", strides)
