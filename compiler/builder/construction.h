@@ -99,7 +99,8 @@ struct Frame {
   bool isMerged = false;                 // Parallel: it was merged into the parallel loop around it
   mlir::Operation* lastMerged = nullptr; // Parallel: the last op when the merged inner loop ended
   bool hasMerged = false;
-  bool isPoisoned = false; // its condition or bounds were in error: no value comes out
+  bool hadEarlyExit = false; // Loop, While: the state's, before it
+  bool isPoisoned = false;   // its condition or bounds were in error: no value comes out
 };
 
 /// Where T.annotate_safe_value holds: a launch, or a block in it.
@@ -249,7 +250,7 @@ public:
   Place launchPlace;
   size_t threadDims = 0;
   bool isFinished = false;
-  bool hasEarlyExit = false; // a break or continue was built: what follows it may not run
+  bool hasEarlyExit = false; // a break or continue was built: the rest of its loop may not run
 
 private:
   std::unique_ptr<mlir::MLIRContext> makeContext();

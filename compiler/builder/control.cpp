@@ -233,7 +233,8 @@ Value KernelBuilder::beginFor(LoopKind kind, Index start, Index stop, Index step
   if (!range.isComputed && !name.empty()) // an NPU's text, which people read, has it
     loop->setAttr(tile::kNameAttr,
                   state->ir.getStringAttr(llvm::StringRef(name.data(), name.size())));
-  state->push(FrameKind::Loop, loopName(name), loop, loop.getBodyBlock());
+  state->push(FrameKind::Loop, loopName(name), loop, loop.getBodyBlock()).hadEarlyExit =
+      state->hasEarlyExit;
   mlir::Value variable = loop.getInductionVar();
   if (range.isComputed) {
     mlir::Location loc = state->location();
@@ -246,7 +247,8 @@ Value KernelBuilder::beginFor(LoopKind kind, Index start, Index stop, Index step
 }
 
 void KernelBuilder::endFor() {
-  state->pop(FrameKind::Loop, "a loop");
+  if (auto frame = state->pop(FrameKind::Loop, "a loop"))
+    state->hasEarlyExit = frame->hadEarlyExit;
 }
 
 // Parallel loops
@@ -411,11 +413,13 @@ void KernelBuilder::whileCondition(Value condition) {
   state->ir.setInsertionPointToEnd(frame->block);
   tile::ConditionOp::create(state->ir, state->location(), flag);
   auto op = mlir::cast<tile::WhileOp>(frame->op);
-  state->push(FrameKind::While, "while loop", op, &op.getBody().front());
+  state->push(FrameKind::While, "while loop", op, &op.getBody().front()).hadEarlyExit =
+      state->hasEarlyExit;
 }
 
 void KernelBuilder::endWhile() {
-  state->pop(FrameKind::While, "a while loop");
+  if (auto frame = state->pop(FrameKind::While, "a while loop"))
+    state->hasEarlyExit = frame->hadEarlyExit;
 }
 
 // Early exits

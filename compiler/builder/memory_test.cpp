@@ -144,6 +144,19 @@ TEST_F(MemoryTest, RefusesIndicesThatLeaveTheBufferInSomeIteration) {
   EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: 'S' was allocated here"));
 }
 
+TEST_F(MemoryTest, BehindALoopThatEndsEarlyAllRuns) {
+  launch({int64_t{4}}, {int64_t{64}});
+  Buffer S = alloc("S", {8});
+  Value k = line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{16}, int64_t{1}, "k");
+  line().beginIf(b.binary("ge", k, b.constant(int64_t{8})));
+  line().breakLoop();
+  b.endIf();
+  b.endFor();
+  line().load(S, at({b.threadBinding(0)}));
+  EXPECT_THAT(messages(),
+              ElementsAre("index 0 of 'S' goes from 0 to 63, but the dim has 8 elements"));
+}
+
 TEST_F(MemoryTest, LetsThroughWhatMayBeInRange) {
   Value n = line().symbol("n", dt("int32"));
   launch();

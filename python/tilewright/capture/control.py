@@ -290,6 +290,7 @@ class ControlFlow(ExpressionEvaluator):
         launch = self.tracer.launch
         hidden = names if launch is not None and launch.attributes.get("npu") else []
         frame = self.enter_frame(f"the {loop.kind} loop", node, is_loop=True)
+        frame.may_not_run = loop.is_empty
         try:
             self.scope.hide(hidden)
             is_one = len(variables) == 1 and not isinstance(node.target, (ast.Tuple, ast.List))
@@ -353,6 +354,7 @@ class ControlFlow(ExpressionEvaluator):
         if loop.kind:
             jump = "break_loop" if signal is Signal.BREAK else "continue_loop"
             getattr(self.tracer.builder, jump)()
+            self.tracer.frames[loop.depth - 1].may_not_run = True  # the rest of its body
             return Signal.STOP
         if len(self.tracer.frames) > loop.depth:
             raise unsupported(
@@ -431,6 +433,7 @@ class ControlFlow(ExpressionEvaluator):
         self.mark(node)
         value = context.enter(self.tracer)
         frame = self.enter_frame(context.kind, node)
+        frame.may_not_run = context.may_not_run
         try:
             if context.target is not None:
                 if isinstance(context, KernelLaunch) and isinstance(value, list):

@@ -41,7 +41,7 @@ class Escaped:
 class Frame:
     """One open control structure of the running kernel. `kind` reads as in "the for loop"."""
 
-    __slots__ = ("is_branch", "is_loop", "kind", "place", "reads")
+    __slots__ = ("is_branch", "is_loop", "kind", "may_not_run", "place", "reads")
 
     def __init__(
         self, kind: str, place: Place, is_loop: bool = False, is_branch: bool = False
@@ -50,6 +50,9 @@ class Frame:
         self.place = place
         self.is_loop = is_loop
         self.is_branch = is_branch
+        #: Whether what is traced now may never run: in a branch, in a loop without turns, or behind
+        #: a break or continue.
+        self.may_not_run = is_branch
         #: Names of outer frames that were read in this frame, with the place.
         self.reads: dict[tuple[int, str], Place] = {}
 

@@ -102,6 +102,8 @@ class Tracer:
         self.has_padding = False
         #: Tensors of which the kernel says what reading beyond them gives.
         self.safe_values: set[Any] = set()
+        #: Both as they were before each open launch or block, with which they end.
+        self._said_before: list[tuple[bool, set[Any]]] = []
         #: What stands before the builder while a lazy expression calls a macro.
         self.expressions_only: ExpressionsOnly | None = None
         #: The signature of an eager kernel; None in others.
@@ -409,7 +411,7 @@ class Tracer:
         indices = [self.index(i) for i in element.indices]
         is_said = self.has_padding or element.buffer.handle in self.safe_values
         if not (self.lazy_depth or self._quiet_reads or is_said):
-            self._warn_outside(element.buffer, indices, "this read gives 0")
+            self.warn_outside(element.buffer, indices, "this read gives 0")
         if reducer := self.reducers.get(element.buffer.handle):
             reducer.read_by(self)
         return self.builder.load(self.buffer_handle(element.buffer), indices)
@@ -423,11 +425,18 @@ class Tracer:
         finally:
             self._quiet_reads -= 1
 
-    def _warn_outside(self, buffer: BufferRef, indices: list[Any], told: str) -> None:
+    def begin_said(self) -> None:
+        """A launch or block begins, to whose end what it says of such reads holds."""
+        self._said_before.append((self.has_padding, set(self.safe_values)))
+
+    def end_said(self) -> None:
+        self.has_padding, self.safe_values = self._said_before.pop()
+
+    def warn_outside(self, buffer: BufferRef, indices: Sequence[Any], told: str) -> None:
         """Warns of a read or store beyond a tensor, which the targets drop, where its index is a
-        constant and no branch is in the way. The builder refuses it of other buffers, and a
-        negative one."""
-        if any(frame.is_branch for frame in self.frames):
+        constant and nothing is in its way. The builder refuses it of other buffers, and a negative
+        one."""
+        if any(frame.may_not_run for frame in self.frames):
             return
         if not any(isinstance(index, int) and index > 0 for index in indices):
             return
@@ -501,7 +510,7 @@ class Tracer:
             return
         stored = self.value(value)
         indices = [self.index(i) for i in target.indices]
-        self._warn_outside(target.buffer, indices, "this store does nothing")
+        self.warn_outside(target.buffer, indices, "this store does nothing")
         self.builder.store(self.buffer_handle(target.buffer), indices, stored)
         if reducer := self.reducers.get(target.buffer.handle):
             reducer.written_by(self)
@@ -548,8 +557,11 @@ class Tracer:
 
     def integers_if_known(self, values: Sequence[object]) -> list[int] | None:
         """The integers, or None where one is known only in the running kernel."""
-        found = [self.index(value) for value in values]
-        known = [v if isinstance(v, int) else self.builder.constant_value(v) for v in found]
+        return self.known_integers([self.index(value) for value in values])
+
+    def known_integers(self, indices: Sequence[Any]) -> list[int] | None:
+        """The same of what `index` gave."""
+        known = [v if isinstance(v, int) else self.builder.constant_value(v) for v in indices]
         return None if None in known else known
 
     def integers(self, values: Sequence[object], what: str, *, signed: bool = True) -> list[int]:

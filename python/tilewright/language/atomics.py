@@ -11,19 +11,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..capture.tracer import Tracer
+
+#: What a warning says of an update beyond a tensor.
+DOES_NOTHING = "this atomic update does nothing"
 _ORDERS = ("relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst")
 _LOAD_ORDERS = ("relaxed", "consume", "acquire", "seq_cst")
 _STORE_ORDERS = ("relaxed", "release", "seq_cst")
 
 
-def _element(value: Any, what: str) -> Element:
+def element_of(value: Any) -> Element | None:
+    """The element of a buffer that `value` is, or was read from."""
     if isinstance(value, Traced) and value.origin is not None:
         value = value.origin
     if isinstance(value, RegionRef):  # a part of a buffer, or an element of one of vectors
-        value = Element(value.buffer, tuple(value.offsets))
-    if not isinstance(value, Element):
+        return Element(value.buffer, tuple(value.offsets))
+    return value if isinstance(value, Element) else None
+
+
+def _element(value: Any, what: str) -> Element:
+    element = element_of(value)
+    if element is None:
         raise LanguageError(f"{what} needs one element of a buffer, as in A[i]", python=TypeError)
-    return value
+    return element
+
+
+def warn_outside(tracer: Tracer, element: Element | None, told: str) -> None:
+    """Warns of an atomic operation on an element at a constant index beyond a tensor."""
+    if element is not None:
+        indices = [tracer.index(i) if isinstance(i, int) else i for i in element.indices]
+        tracer.warn_outside(element.buffer, indices, told)
 
 
 def _first_of(value: Any, lanes: int) -> Any:
@@ -52,6 +69,7 @@ def _add_vector(dst: Any, value: Any, lanes: int, return_prev: bool) -> Any:
     else:
         source = _element(value, what)
         given = [_neighbour(source, step) for step in range(lanes)]
+    warn_outside(tracer, _neighbour(target, lanes - 1), DOES_NOTHING)
     before = []
     for step in range(lanes):
         place = tracer.operand(_neighbour(target, step), what)
@@ -88,7 +106,9 @@ def atomic_load(src: Any, memory_order: str = "seq_cst") -> Any:
     """An element, read as one indivisible step."""
     _check_order("T.atomic_load", memory_order, _LOAD_ORDERS)
     tracer = current()
-    place = tracer.operand(_element(src, "T.atomic_load"), "the source of T.atomic_load")
+    element = _element(src, "T.atomic_load")
+    warn_outside(tracer, element, "this read gives 0")
+    place = tracer.operand(element, "the source of T.atomic_load")
     return tracer.wrap(tracer.builder.atomic("load", place, 0, {"memory_order": memory_order}))
 
 
@@ -97,5 +117,7 @@ def atomic_store(dst: Any, src: Any, memory_order: str = "seq_cst") -> None:
     """Writes an element as one indivisible step."""
     _check_order("T.atomic_store", memory_order, _STORE_ORDERS)
     tracer = current()
-    place = tracer.operand(_element(dst, "T.atomic_store"), "the target of T.atomic_store")
+    element = _element(dst, "T.atomic_store")
+    warn_outside(tracer, element, "this store does nothing")
+    place = tracer.operand(element, "the target of T.atomic_store")
     tracer.builder.atomic("store", place, tracer.value(src), {"memory_order": memory_order})

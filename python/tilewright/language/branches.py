@@ -17,6 +17,7 @@ class If(RunTimeContext):
     """A branch of the running kernel; holds a T.Then and perhaps a T.Else."""
 
     kind = "the T.If"
+    may_not_run = True
 
     def __init__(self, condition: Any) -> None:
         super().__init__()

@@ -25,6 +25,8 @@ class RunTimeContext(ABC):
     """Something that a `with` statement of a kernel opens in the running kernel."""
 
     kind = "the with block"
+    #: Whether what stands in it runs only where a condition holds.
+    may_not_run = False
 
     def __init__(self) -> None:
         self.target: ast.expr | None = None
@@ -80,6 +82,7 @@ class KernelLaunch(RunTimeContext):
         grid = [tracer.index(e) for e in self.grid]
         threads = [tracer.index(t) for t in self.threads]
         tracer.launch = self
+        tracer.begin_said()
         ids = tracer.builder.begin_launch(grid, threads, tracer.attributes(self.attributes))
         self._check_promises(tracer)
         variables = [variable_of(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
@@ -101,6 +104,7 @@ class KernelLaunch(RunTimeContext):
 
     def leave(self, tracer: Tracer) -> None:
         tracer.launch = None
+        tracer.end_said()
         tracer.builder.end_launch()
 
 
@@ -169,6 +173,8 @@ class Loop:
         self.attributes = attributes or {}
         #: The number of statements that a schedule of T.Pipelined by hand is of.
         self.scheduled: int | None = None
+        #: Whether it is known to have no turn; `enter` finds that.
+        self.is_empty = False
         #: The step as the kernel's text has it, if it does.
         self.written_step: str | None = None
 
@@ -184,12 +190,14 @@ class Loop:
         attributes = tracer.attributes(self.attributes)
         if self.kind == "parallel":
             extents = [tracer.index(stop) for _, stop, _ in self.ranges]
+            self.is_empty = _have_no_turn(tracer, [[0, extent, 1] for extent in extents])
             handles = tracer.builder.begin_parallel(extents, list(names), attributes)
             return [variable_of(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
         variables = []
         kind = getattr(tracer.compiler.LoopKind, self.kind.capitalize())
         # All of them before the first loop is opened: what is refused leaves none open.
         ranges = [[tracer.index(bound) for bound in bounds] for bounds in self.ranges]
+        self.is_empty = _have_no_turn(tracer, ranges)
         for bounds, name in zip(ranges, names, strict=True):
             self._warn_of_step(tracer, bounds[2])
             handle = tracer.builder.begin_for(kind, *bounds, name, attributes)
@@ -217,6 +225,12 @@ class Loop:
             return
         for _ in self.ranges:
             tracer.builder.end_for()
+
+
+def _have_no_turn(tracer: Tracer, ranges: Sequence[Sequence[Any]]) -> bool:
+    """Whether one of these ranges is known to be empty."""
+    known = filter(None, map(tracer.known_integers, ranges))
+    return any(step and not range(start, stop, step) for start, stop, step in known)
 
 
 class TileLoop(Loop):

@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from ..capture.tracer import current, describe, guarded_by_poison, plain_text
 from .annotate import as_annotations, check_hint
+from .atomics import DOES_NOTHING, element_of, warn_outside
 from .frames import Loop
 from .values import (
     BufferRef,
@@ -225,6 +226,7 @@ def _atomic(
         else:
             _atomic_on_each(kind, dst, tracer.value(value), tracer.attributes(attributes))
         return None
+    warn_outside(tracer, element_of(dst), DOES_NOTHING)
     previous = tracer.builder.atomic(
         kind, target, tracer.value(value), tracer.attributes(attributes)
     )

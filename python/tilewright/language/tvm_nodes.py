@@ -142,10 +142,12 @@ class _Block(RunTimeContext):
     kind = "the block"
 
     def enter(self, tracer: Tracer) -> None:
+        tracer.begin_said()
         tracer.builder.begin_block()
 
     def leave(self, tracer: Tracer) -> None:
         tracer.builder.end_block()
+        tracer.end_said()
 
 
 def sblock(name: str = "", no_realize: bool = False) -> RunTimeContext:
