@@ -63,6 +63,10 @@ std::optional<int64_t> KernelBuilder::constantValue(Value value) const {
   return constant && !constant->isReal ? std::optional(constant->integer) : std::nullopt;
 }
 
+bool KernelBuilder::isConstant(Value value) const {
+  return !value.isPoison() && state->isOurs(value) && state->record(value).constant.has_value();
+}
+
 // Operators
 
 namespace {

@@ -191,6 +191,8 @@ public:
   Value constant(double value, std::optional<Dtype> dtype = {});
   /// The value of an integer or bool that is known while building.
   std::optional<int64_t> constantValue(Value value) const;
+  /// Whether any value is known while building, a real one, too.
+  bool isConstant(Value value) const;
   /// add sub mul div floordiv floormod truncdiv truncmod ceildiv min max pow shl shr and or xor,
   /// lt le gt ge eq ne, logical_and logical_or, fmod atan2 copysign; dtypes are promoted by the
   /// language's rules (compiler/builder/promotion.h).

@@ -324,6 +324,7 @@ void bindScalars(nb::class_<KernelBuilder>& builder) {
           },
           "value"_a, "dtype"_a = nb::none())
       .def("constant_value", &KernelBuilder::constantValue, "value"_a)
+      .def("is_constant", &KernelBuilder::isConstant, "value"_a)
       .def(
           "binary",
           [](KernelBuilder& self, std::string_view op, const nb::object& left,

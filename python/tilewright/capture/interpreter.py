@@ -194,12 +194,13 @@ class Interpreter(ControlFlow):
 
     def assign(self, target: ast.expr, value: Value) -> None:
         """What a statement assigns to this target alone; a name that hides a value of the kernel
-        is warned of. As in TileLang, parts of tuples and chains of assignments are not."""
+        is warned of. As in TileLang, parts of tuples, chains of assignments and numbers of a dtype
+        in the place of other ones are not."""
         hidden = None
         if isinstance(target, ast.Name):
             hidden = self.scope.rebound(target.id, value, self.place(target))
         self.unpack(target, value)
-        if hidden is not None:
+        if hidden and not all(map(self.tracer.is_immediate, (value, hidden.value))):
             self._warn(
                 target,
                 f"{ast.unparse(target)!r} is bound to another value here than at line "

@@ -145,6 +145,9 @@ class KernelBuilder:
         known = int(value) if dtype != "float32" and isinstance(value, int) else None
         return Handle(name, dtype or "int32", known)
 
+    def is_constant(self, value: Handle) -> bool:
+        return value.known is not None
+
     def constant_value(self, value: Handle) -> int | None:
         return value.known
 

@@ -84,6 +84,27 @@ def test_forms_of_assignment():
     ]
 
 
+def test_numbers_of_a_dtype():
+    """As in TileLang, one in the place of another is no change of a value of the kernel."""
+
+    @T.prim_func
+    def kernel(A: ROW, B: ROW):
+        with T.Kernel(1):
+            m = T.int32(1)
+            m = T.int32(2)
+            m = T.float32(0.5)
+            m = T.int64(3) + 1
+            B[0] = m
+            m = A[m]
+            m = T.int32(1)
+            B[1] = m
+
+    assert told(kernel) == [
+        ("m", "m = A[m]", "m = T.int64(3) + 1"),
+        ("m", "m = T.int32(1)", "m = A[m]"),
+    ]
+
+
 def test_inner_frames():
     """A name of an open frame is hidden in the inner one."""
 

@@ -320,6 +320,10 @@ class Tracer:
         known: int | None = self.builder.constant_value(handle)
         return known
 
+    def is_immediate(self, value: object) -> bool:
+        """Whether it is a number of a dtype, as T.int32(1), that is known while compiling."""
+        return isinstance(value, Traced) and bool(self.builder.is_constant(value.handle))
+
     def symbol(self, symbol: Symbol) -> Traced:
         known = self.lets.get(id(symbol), self._symbols.get(symbol.name))
         if known is None:
