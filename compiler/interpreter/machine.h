@@ -164,6 +164,7 @@ private:
   };
   mlir::FailureOr<Window> window(Agent& agent, const tile::BufferRegion& region);
   void forgetBehind(tile::GemmOp op, const Window& c);
+  bool isAddedByVectors(const Window& c) const;
 
   // access.cpp: values, buffers, checked elements
   Scalar scalar(Agent& agent, mlir::Value value);

@@ -127,6 +127,8 @@ void Storage::writeBits(int64_t bitOffset, unsigned bits, uint64_t value) {
     std::memcpy(byte, &value, bits / 8);
   if (!written.empty())
     std::fill_n(written.begin() + bitOffset / 4, bits / 4, true);
+  if (!products.empty())
+    std::fill_n(products.begin() + bitOffset / 4, bits / 4, false);
 }
 
 bool Storage::isWritten(int64_t bitOffset, unsigned bits) const {
@@ -138,6 +140,16 @@ bool Storage::isWritten(int64_t bitOffset, unsigned bits) const {
 void Storage::forget(int64_t bitOffset, unsigned bits) {
   if (!written.empty())
     std::fill(written.begin() + bitOffset / 4, written.begin() + (bitOffset + bits) / 4, false);
+}
+
+void Storage::markAsProduct(int64_t bitOffset, unsigned bits) {
+  products.resize(written.size());
+  if (!products.empty())
+    std::fill_n(products.begin() + bitOffset / 4, bits / 4, true);
+}
+
+bool Storage::isProduct(int64_t bitOffset) const {
+  return !products.empty() && products[size_t(bitOffset / 4)];
 }
 
 uint8_t* Storage::lend(int64_t bitOffset, bool writes) {

@@ -52,6 +52,9 @@ public:
   bool isWritten(int64_t bitOffset, unsigned bits) const;
   /// As if the element had never been written; nothing for what the caller filled.
   void forget(int64_t bitOffset, unsigned bits);
+  /// An element is the cube unit's, until something else writes it.
+  void markAsProduct(int64_t bitOffset, unsigned bits);
+  bool isProduct(int64_t bitOffset) const;
   const uint8_t* bytes() const {
     return memory;
   }
@@ -67,7 +70,8 @@ public:
 
 private:
   std::vector<uint8_t> owned;
-  std::vector<bool> written; ///< per 4 bits, of memory that began empty
+  std::vector<bool> written;  ///< per 4 bits, of memory that began empty
+  std::vector<bool> products; ///< per 4 bits; empty before the first one
   uint8_t* memory;
   bool isWild = false;
   llvm::DenseSet<int64_t> knownPages; ///< of wild memory: twice the number, and 1 for writing

@@ -45,6 +45,23 @@ Scalar asStored(mlir::Type type, Scalar value) {
   return value;
 }
 
+bool isOnNpu(mlir::Operation* op) {
+  auto launch = op->getParentOfType<tile::LaunchOp>();
+  return launch && launch.getNpu();
+}
+
+bool isInside(const BufferValue& buffer, llvm::ArrayRef<int64_t> indices) {
+  return llvm::all_of(llvm::zip(indices, buffer.shape), [](const auto& both) {
+    return std::get<0>(both) >= 0 && std::get<0>(both) < std::get<1>(both);
+  });
+}
+
+/// Of an element that has been written.
+void markAsProduct(const BufferValue& buffer, llvm::ArrayRef<int64_t> indices) {
+  if (isInside(buffer, indices))
+    buffer.storage->markAsProduct(buffer.bitOffset(indices), buffer.type.getElementBits());
+}
+
 } // namespace
 
 llvm::SmallVector<int64_t> Machine::Window::at(llvm::ArrayRef<int64_t> position) const {
@@ -148,9 +165,25 @@ mlir::LogicalResult Machine::runFill(Agent& agent, tile::FillOp op) {
   if (failed(target))
     return mlir::failure();
   Scalar value = scalar(agent, op.getValue());
+  const bool isClear = isOnNpu(op) && value.integer == 0 && value.real == 0;
   return forEachPosition(target->extents, [&](llvm::ArrayRef<int64_t> position) {
-    return write(op, *target->buffer, target->at(position), value);
+    const auto written = write(op, *target->buffer, target->at(position), value);
+    if (isClear && succeeded(written))
+      markAsProduct(*target->buffer, target->at(position));
+    return written;
   });
+}
+
+/// Whether a gemm that adds to c adds to what others have made, apart from clears: the vector cores do that then, by the
+/// element, since only the cube unit writes its memory.
+bool Machine::isAddedByVectors(const Window& c) const {
+  bool isFound = false;
+  (void)forEachPosition(c.extents, [&](llvm::ArrayRef<int64_t> position) {
+    const llvm::SmallVector<int64_t> at = c.at(position);
+    isFound |= isInside(*c.buffer, at) && !c.buffer->storage->isProduct(c.buffer->bitOffset(at));
+    return mlir::success();
+  });
+  return isFound;
 }
 
 /// Of the cube unit, and extents that the kernel knows as it runs: what lies behind c's rows and columns in groups of 16 is
@@ -221,8 +254,8 @@ mlir::LogicalResult Machine::runGemm(Agent& agent, tile::GemmOp op) {
     return op.emitError("gemm of ")
            << m << "x" << n << " elements, but a has " << extent(*a, false) << "x"
            << extent(*a, true) << " and b has " << extent(*b, false) << "x" << extent(*b, true);
-  auto launch = op->getParentOfType<tile::LaunchOp>();
-  if (launch && launch.getNpu())
+  const bool isProduct = isOnNpu(op) && (clear || !isAddedByVectors(*c));
+  if (isProduct)
     forgetBehind(op, *c);
   mlir::Type type = c->buffer->type.getElementType();
   auto real = llvm::dyn_cast<mlir::FloatType>(type);
@@ -245,7 +278,10 @@ mlir::LogicalResult Machine::runGemm(Agent& agent, tile::GemmOp op) {
     }
     if (real)
       sum = {0, roundTo(real, sum.real)};
-    return write(op, *c->buffer, element(*c, at[0], at[1]), sum);
+    const auto written = write(op, *c->buffer, element(*c, at[0], at[1]), sum);
+    if (isProduct && succeeded(written))
+      markAsProduct(*c->buffer, element(*c, at[0], at[1]));
+    return written;
   });
 }
 

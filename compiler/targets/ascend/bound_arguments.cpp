@@ -9,7 +9,8 @@
 ///     tile.copy %A[0, 0] [%n, 24] to %a[%row, 0] [%n, 24] : ... !tile.buffer<16x24xf32, UB>
 ///
 /// The limits are what each call is checked for. Of a part `[%m, %n]` nothing is copied where one of them is 0, so the limit of
-/// each holds where the other is 1 or more; passes take it for granted only if nothing else is done with the number then.
+/// each holds where the other is 1 or more; passes take it for granted only if nothing else is done with the number then: nothing is
+/// copied or filled, and a gemm has a limit for each of its parts, so that each is empty, or the call refused.
 /// What stands in a branch, or in a loop that may have no turn, says nothing. Gemms limit as copies do. An extent that is an argument is that itself
 /// then, in place of `(i + m) - i`. It stands before copies are expanded: behind that no part of a tile is left, only
 /// what of it lies within the tensor.
@@ -127,10 +128,17 @@ private:
       end.add(1, sumOf(region.extents[dim]));
       const std::optional<Length> length = inLastTurn(end);
       const int64_t size = region.type().getShape()[dim];
-      if (!length || ShapedType::isDynamic(size))
+      if (!length || ShapedType::isDynamic(size)) {
+        for (const auto& [value, count] : end.times)
+          if (const BlockArgument argument = argumentOf(value))
+            mostIn[{op, argument}] = kEndless;
         continue;
+      }
       const int64_t most = llvm::divideFloorSigned(size - length->more, length->times);
-      if (std::optional where = whereMoved(region, length->argument, most))
+      std::optional where = whereMoved(region, length->argument, most);
+      int64_t& mostHere = mostIn[{op, length->argument}];
+      mostHere = std::max(mostHere, where ? most : kEndless);
+      if (where)
         add({length->argument, most, std::move(*where), op, region.buffer});
     }
   }
@@ -166,7 +174,7 @@ private:
     return where;
   }
 
-  /// Whether an argument is only used by copies that move nothing where a limit of it doesn't hold.
+  /// Whether an argument is only used by what does nothing where a limit of it doesn't hold.
   bool isIdleWithout(const Limit& limit) {
     auto kernel = cast<func::FuncOp>(limit.argument.getOwner()->getParentOp());
     if (kernel.getArgAttr(limit.argument.getArgNumber(), tile::kSymbolAttr))
@@ -174,16 +182,26 @@ private:
     SmallVector<Value> numbers{limit.argument};
     for (size_t next = 0; next < numbers.size(); ++next)
       for (Operation* user : numbers[next].getUsers()) {
-        auto copy = dyn_cast<tile::CopyOp>(user);
-        if (copy && llvm::all_of(limit.where, [&](const ArgumentLeast& needed) {
-              return isEmptyWithout(copy.getTargetRegion(), needed);
-            }))
+        if (isIdleWithout(limit, user))
           continue;
         if (!isa_and_present<arith::ArithDialect>(user->getDialect()))
           return false;
         llvm::append_range(numbers, user->getResults());
       }
     return true;
+  }
+
+  /// Of a copy or a fill, whose part is empty then, and of a gemm, each part of which is empty or limits the argument as much.
+  bool isIdleWithout(const Limit& limit, Operation* user) {
+    if (isa<tile::GemmOp>(user)) {
+      const auto most = mostIn.find({user, limit.argument});
+      return most != mostIn.end() && most->second <= limit.most;
+    }
+    auto copy = dyn_cast<tile::CopyOp>(user);
+    auto fill = dyn_cast<tile::FillOp>(user);
+    return (copy || fill) && llvm::all_of(limit.where, [&](const ArgumentLeast& needed) {
+             return isEmptyWithout(copy ? copy.getTargetRegion() : fill.getTargetRegion(), needed);
+           });
   }
 
   bool isEmptyWithout(const tile::BufferRegion& region, const ArgumentLeast& needed) {
@@ -281,6 +299,8 @@ private:
     return lengthIn(rest);
   }
 
+  llvm::DenseMap<std::pair<Operation*, BlockArgument>, int64_t>
+      mostIn; ///< what an operation's parts limit an argument to, or kEndless
   llvm::DenseMap<Value, int64_t> lastTurns;                ///< of the loops around
   llvm::DenseMap<std::pair<Value, Value>, Value> products; ///< by their factors, the first one
 };

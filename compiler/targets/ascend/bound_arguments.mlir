@@ -162,3 +162,41 @@ func.func @from_a_number_on(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i3
   }
   return
 }
+
+// -----
+// A fill of no rows fills nothing, and a gemm of which each part has a limit is one of a call that is refused, or of none.
+// CHECK-LABEL: func.func @filled_and_multiplied
+// CHECK-SAME: %arg1: i32 {ascend.most = 16 : i64}, %arg2: i32 {ascend.most = 24 : i64}, %arg3: i32 {ascend.most = 16 : i64})
+func.func @filled_and_multiplied(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32, %k: i32) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %rows = arith.index_cast %m : i32 to index
+  %columns = arith.index_cast %n : i32 to index
+  %depth = arith.index_cast %k : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x16xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<16x24xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<16x24xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<16x24xf32, UB>
+    tile.fill %x[0, 0] [%rows, %columns] : !tile.buffer<16x24xf32, UB> with %zero : f32
+    tile.gemm %a[0, 0] [%rows, %depth] : !tile.buffer<16x16xf16, L1>, %b[0, 0] [%depth, %columns] : !tile.buffer<16x24xf16, L1> into %c[0, 0] [%rows, %columns] : !tile.buffer<16x24xf32, L0C>
+  }
+  return
+}
+
+// -----
+// More columns of a wider operand may be loaded where no row is multiplied.
+// CHECK-LABEL: func.func @of_a_wider_operand
+// CHECK-SAME: %arg1: i32 {ascend.most = 16 : i64}, %arg2: i32 {ascend.most = 32 : i64})
+func.func @of_a_wider_operand(%A: !tile.buffer<64x24xf32, global>, %m: i32, %n: i32) {
+  %c1 = arith.constant 1 : index
+  %rows = arith.index_cast %m : i32 to index
+  %columns = arith.index_cast %n : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x16xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<16x32xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<16x24xf32, L0C>
+    tile.gemm %a[0, 0] [%rows, 16] : !tile.buffer<16x16xf16, L1>, %b[0, 0] [16, %columns] : !tile.buffer<16x32xf16, L1> into %c[0, 0] [%rows, %columns] : !tile.buffer<16x24xf32, L0C>
+  }
+  return
+}

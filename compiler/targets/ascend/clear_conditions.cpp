@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/clear_conditions.h"
 
 #include "compiler/ir/index_ranges.h"
+#include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/nest_indices.h"
 
@@ -165,6 +166,12 @@ SmallVector<Operation*> usersInOrder(func::FuncOp kernel, Value buffer) {
   return users;
 }
 
+bool multipliesSomething(tile::GemmOp gemm) {
+  const tile::BufferRegion a = gemm.getARegion();
+  const OpFoldResult k = a.extents[a.extents.size() - (gemm.getTransposeA() ? 2 : 1)];
+  return boundedRangeAt(gemm, k).low >= 1;
+}
+
 bool foldIntoGemm(func::FuncOp kernel, tile::FillOp fill) {
   const SmallVector<Operation*> users = usersInOrder(kernel, fill.getTarget());
   auto next = llvm::find(users, fill.getOperation()) + 1;
@@ -175,6 +182,10 @@ bool foldIntoGemm(func::FuncOp kernel, tile::FillOp fill) {
   if (!gemm || gemm.getC() != fill.getTarget() ||
       !isSameRegion(gemm.getCRegion(), fill.getTargetRegion()) || gemm.getA() == fill.getTarget() ||
       gemm.getB() == fill.getTarget() || !isSureToFollow(gemm, fill, loops))
+    return false;
+  // Of a part that only the kernel knows vector instructions may fill what no gemm does.
+  const SmallVector<int64_t> extents = withKnownExtents(fill.getTargetRegion()).staticExtents();
+  if (llvm::is_contained(extents, ShapedType::kDynamic) && !multipliesSomething(gemm))
     return false;
   if (!gemm.getClearAccum())
     clearFirst(gemm, loops);

@@ -44,6 +44,9 @@ bool mayBeSkipped(mlir::Operation* op, mlir::Operation* first);
 /// The uses of a buffer in text order.
 llvm::SmallVector<mlir::Operation*> usersInOrder(mlir::func::FuncOp kernel, mlir::Value buffer);
 
+/// Whether k is known to be 1 at least: where a gemm multiplies nothing, it clears nothing.
+bool multipliesSomething(tile::GemmOp gemm);
+
 /// Has the gemm that follows clear what `fill` fills with zeros, in the first turn of loops around it, and
 /// erases the fill. False, and nothing is done, where it isn't sure to follow.
 bool foldIntoGemm(mlir::func::FuncOp kernel, tile::FillOp fill);

@@ -12,6 +12,7 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/Dominance.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
 
 namespace tilewright::ascend {
@@ -126,7 +127,8 @@ public:
         zeroProducts(zeroProducts), waits(waits), before(group.first),
         builder(opener.getLoc(), group.first) {
     part = before.of(group.part);
-    const SmallVector<int64_t> extents = part.staticExtents();
+    isKnown = !llvm::is_contained(part.staticExtents(), ShapedType::kDynamic);
+    const SmallVector<int64_t> extents = wide().staticExtents();
     shape.append(extents.end() - 2, extents.end());
   }
 
@@ -140,20 +142,21 @@ public:
     const bool isCopied = isCleared;
     if (!isCopied && isClearedIf)
       clearTile();
-    tile::FillOp fill = fillWithZero(BufferRegion::whole(product));
-    for (tile::GemmOp gemm : gemms)
-      retarget(gemm);
-    if (!foldIntoGemm(kernel, fill)) {
-      zeroProducts.clear(fill, product, element);
-      fill.erase();
-    }
+    const bool isSummedApart = !isKnown && !isWritten(tile, kernel);
+    clearProduct(kernel);
     builder.setInsertionPointAfter(last);
     if (isCopied)
       return copyToTile();
     builder.setInsertionPointAfter(tile);
     Value twin = makeTile(MemorySpace::UB, name + "_ub");
+    Value old = isSummedApart ? makeTile(MemorySpace::UB, name + "_old") : Value();
     builder.setInsertionPointAfter(last);
-    addToTile(twin);
+    if (isKnown)
+      addToTile(twin);
+    else if (isSummedApart)
+      addApart(twin, old);
+    else
+      addPart(twin);
   }
 
 private:
@@ -167,6 +170,68 @@ private:
     Value zero =
         arith::ConstantOp::create(builder, builder.getZeroAttr(region.type().getScalarType()));
     return tile::FillOp::create(builder, zero, region);
+  }
+
+  /// The part, and where an extent is known at run time only, all that the tile has in this dim.
+  BufferRegion wide() {
+    BufferRegion all = part;
+    const SmallVector<int64_t> extents = part.staticExtents();
+    for (size_t dim = 0; dim < extents.size(); ++dim)
+      if (ShapedType::isDynamic(extents[dim])) {
+        all.offsets[dim] = builder.getIndexAttr(0);
+        all.extents[dim] = builder.getIndexAttr(part.type().getShape()[dim]);
+      }
+    return all;
+  }
+
+  /// What a part of the tile is of the product, from its first row and column on.
+  BufferRegion inProduct(const BufferRegion& region) {
+    BufferRegion inside = BufferRegion::whole(product);
+    if (!isKnown)
+      llvm::copy(ArrayRef(region.extents).take_back(2), inside.extents.begin());
+    return inside;
+  }
+
+  /// What the part is of a tile that has the rows and columns of `wide`.
+  BufferRegion inTwin(Value twin) {
+    BufferRegion inside = BufferRegion::whole(twin);
+    const SmallVector<int64_t> extents = part.staticExtents();
+    for (size_t dim = 0, in = extents.size() - 2; dim < 2; ++dim, ++in)
+      if (ShapedType::isDynamic(extents[in])) {
+        inside.offsets[dim] = part.offsets[in];
+        inside.extents[dim] = part.extents[in];
+      }
+    return inside;
+  }
+
+  /// The first gemm clears the product, if it is sure to multiply something.
+  void clearProduct(func::FuncOp kernel) {
+    const bool mayFold = llvm::all_of(gemms, multipliesSomething);
+    tile::FillOp fill = fillWithZero(mayFold ? inProduct(part) : BufferRegion::whole(product));
+    for (tile::GemmOp gemm : gemms)
+      retarget(gemm);
+    if (mayFold && foldIntoGemm(kernel, fill))
+      return;
+    builder.setInsertionPoint(fill);
+    tile::FillOp all = fillWithZero(BufferRegion::whole(product));
+    zeroProducts.clear(all, product, element);
+    all.erase();
+    fill.erase();
+  }
+
+  /// Whether all of the tile has been written before, whichever way the kernel has gone.
+  bool isWritten(tile::AllocOp tile, func::FuncOp kernel) const {
+    const DominanceInfo dominance(kernel);
+    const auto writesAll = [&](Operation* op) {
+      auto fill = dyn_cast<tile::FillOp>(op);
+      auto copy = dyn_cast<tile::CopyOp>(op);
+      if (!fill && !copy)
+        return false;
+      const BufferRegion target = fill ? fill.getTargetRegion() : copy.getTargetRegion();
+      return target.buffer == tile.getResult() && target.isWhole() &&
+             dominance.properlyDominates(op, group.first);
+    };
+    return llvm::any_of(tile->getUsers(), writesAll);
   }
 
   /// Whether the opener clears the tile, and where only the kernel knows, or where its loops may run no turn:
@@ -204,8 +269,8 @@ private:
   void retarget(tile::GemmOp gemm) {
     OpBuilder here(gemm);
     auto made = tile::GemmOp::create(here, gemm.getLoc(), gemm.getARegion(), gemm.getBRegion(),
-                                     BufferRegion::whole(product), gemm.getTransposeA(),
-                                     gemm.getTransposeB(),
+                                     inProduct(withKnownExtents(gemm.getCRegion())),
+                                     gemm.getTransposeA(), gemm.getTransposeB(),
                                      /*clear=*/Value(), gemm.getClearAccum(), gemm.getPolicy());
     if (last == gemm)
       last = made;
@@ -217,14 +282,42 @@ private:
       auto branch = scf::IfOp::create(builder, isClearedIf, /*withElseRegion=*/false);
       builder.setInsertionPoint(branch.thenYield());
     }
-    tile::CopyOp::create(builder, BufferRegion::whole(product), part);
+    tile::CopyOp::create(builder, inProduct(part), part);
     orderAll();
   }
 
   void addToTile(Value twin) {
     tile::CopyOp::create(builder, BufferRegion::whole(product), BufferRegion::whole(twin));
     orderAll();
-    const SmallVector<int64_t> all = part.staticExtents();
+    add(twin, part);
+  }
+
+  /// The vector unit takes tiles of a known size, so all is added, with 0 around the part.
+  void addPart(Value twin) {
+    copyAmongZeros(inProduct(part), twin);
+    add(twin, wide());
+  }
+
+  /// What is around the part may never have been written: the part is added in a tile of its own.
+  void addApart(Value twin, Value old) {
+    copyAmongZeros(inProduct(part), twin);
+    copyAmongZeros(part, old);
+    add(twin, BufferRegion::whole(old));
+    tile::CopyOp::create(builder, inTwin(old), part);
+    orderAll();
+  }
+
+  void copyAmongZeros(const BufferRegion& from, Value to) {
+    fillWithZero(BufferRegion::whole(to));
+    orderAll();
+    tile::CopyOp::create(builder, from, inTwin(to));
+    orderAll();
+  }
+
+  /// sum += twin
+  void add(Value twin, const BufferRegion& sum) {
+    OpBuilder::InsertionGuard guard(builder);
+    const SmallVector<int64_t> all = sum.staticExtents();
     SmallVector<size_t> dims;
     SmallVector<OpFoldResult> extents;
     for (size_t dim = all.size() - 2; dim < all.size(); ++dim)
@@ -235,26 +328,26 @@ private:
     auto nest = tile::ParallelOp::create(builder, extents);
     orderAll();
     builder.setInsertionPointToStart(nest.getBodyBlock());
-    SmallVector<Value> inTile, inTwin;
-    for (OpFoldResult offset : part.offsets)
+    SmallVector<Value> inTile, inMore;
+    for (OpFoldResult offset : sum.offsets)
       inTile.push_back(getValueOrCreateConstantIndexOp(builder, builder.getLoc(), offset));
     for (size_t dim = all.size() - 2; dim < all.size(); ++dim) {
       const auto* at = llvm::find(dims, dim);
       if (at == dims.end()) {
-        inTwin.push_back(arith::ConstantIndexOp::create(builder, 0));
+        inMore.push_back(arith::ConstantIndexOp::create(builder, 0));
         continue;
       }
       Value index = nest.getInductionVars()[size_t(at - dims.begin())];
-      inTwin.push_back(index);
-      inTile[dim] = isConstantIntValue(part.offsets[dim], 0)
+      inMore.push_back(index);
+      inTile[dim] = isConstantIntValue(sum.offsets[dim], 0)
                         ? index
                         : arith::AddIOp::create(builder, inTile[dim], index).getResult();
     }
-    const Type number = part.type().getScalarType();
-    Value old = load(number, part.buffer, inTile), more = load(number, twin, inTwin);
-    Value sum = isa<FloatType>(number) ? arith::AddFOp::create(builder, old, more).getResult()
-                                       : arith::AddIOp::create(builder, old, more).getResult();
-    tile::StoreOp::create(builder, sum, part.buffer, inTile, /*in_bounds=*/true);
+    const Type number = sum.type().getScalarType();
+    Value before = load(number, sum.buffer, inTile), more = load(number, twin, inMore);
+    Value both = isa<FloatType>(number) ? arith::AddFOp::create(builder, before, more).getResult()
+                                        : arith::AddIOp::create(builder, before, more).getResult();
+    tile::StoreOp::create(builder, both, sum.buffer, inTile, /*in_bounds=*/true);
   }
 
   Value load(Type number, Value buffer, ArrayRef<Value> indices) {
@@ -275,6 +368,7 @@ private:
   RemadeValues before;
   ImplicitLocOpBuilder builder;
   BufferRegion part;
+  bool isKnown = true; ///< the part's extents
   SmallVector<int64_t> shape;
   Type element;
   Value product;
@@ -286,10 +380,6 @@ private:
 
 LogicalResult ProductJoiner::join(func::FuncOp kernel, Value tile, tile::GemmOp gemm) {
   const Group group(tile, gemm);
-  if (llvm::is_contained(group.part.staticExtents(), ShapedType::kDynamic))
-    return gemm.emitError("unsupported on ascend: a gemm of extents that are known at run time "
-                          "only adds to a tile that vector instructions have changed; give it a "
-                          "tile of its own and add that");
   Product(group, zeroProducts, waits).make(kernel, tile.getDefiningOp<tile::AllocOp>());
   return success();
 }

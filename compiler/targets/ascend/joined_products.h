@@ -13,6 +13,10 @@
 /// Loops and gemms behind that add to the same part, with nothing else between that uses the tile, are of one
 /// product. Where the first gemm is known to clear the tile, the product is copied to it instead; where only
 /// the kernel knows, the vector unit clears it before.
+///
+/// Vector instructions take tiles of a known size. So of a part whose extents the kernel knows as it runs, the product comes
+/// to a tile of zeros, and all of that is added; or, where nothing is known to have written all of the tile, to
+/// the part in a tile of its own.
 #pragma once
 
 #include "compiler/targets/ascend/zero_products.h"

@@ -145,15 +145,14 @@ tile::BufferRegion withKnownExtents(tile::BufferRegion region) {
 }
 
 bool isSameRegion(const tile::BufferRegion& a, const tile::BufferRegion& b) {
-  const SmallVector<int64_t> extents = withKnownExtents(a).staticExtents();
-  return !llvm::is_contained(extents, ShapedType::kDynamic) &&
-         extents == withKnownExtents(b).staticExtents() &&
-         llvm::all_of(llvm::zip(a.offsets, b.offsets), [](const auto& offsets) {
-           const auto [x, y] = offsets;
-           const std::optional<int64_t> known = getConstantIntValue(x),
-                                        other = getConstantIntValue(y);
-           return known || other ? known == other : isSameNumber(cast<Value>(x), cast<Value>(y));
-         });
+  const tile::BufferRegion first = withKnownExtents(a), second = withKnownExtents(b);
+  const auto areSame = [](ArrayRef<OpFoldResult> left, ArrayRef<OpFoldResult> right) {
+    return llvm::equal(left, right, [](OpFoldResult x, OpFoldResult y) {
+      const std::optional<int64_t> known = getConstantIntValue(x), other = getConstantIntValue(y);
+      return known || other ? known == other : isSameNumber(cast<Value>(x), cast<Value>(y));
+    });
+  };
+  return areSame(first.extents, second.extents) && areSame(first.offsets, second.offsets);
 }
 
 } // namespace tilewright::ascend
