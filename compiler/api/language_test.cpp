@@ -16,6 +16,7 @@ using testing::HasSubstr;
 
 std::vector<std::string> messages(const T::PrimFunc& kernel) {
   std::vector<std::string> all;
+  all.reserve(kernel.diagnostics.size());
   for (const Diagnostic& diagnostic : kernel.diagnostics)
     all.push_back(diagnostic.message);
   return all;

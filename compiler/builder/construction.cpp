@@ -216,7 +216,7 @@ bool Construction::setSafeValue(BufferRecord& tensor, std::optional<Constant> va
         llvm::find_if(buffers, [&](const BufferRecord& each) { return &each == &tensor; });
     safeValueScopes.back().before.emplace_back(size_t(found - buffers.begin()), tensor.safeValue);
   }
-  tensor.safeValue = std::move(value);
+  tensor.safeValue = value;
   return true;
 }
 

@@ -22,13 +22,14 @@ std::vector<float> randomMatrix(int count, unsigned seed) {
 /// The wanted result; all sums of the inputs above are exact in float32.
 std::vector<double> reference(Shape shape, const std::vector<float>& a, const std::vector<float>& b,
                               double scale) {
-  std::vector<double> c(size_t(shape.m) * size_t(shape.n));
-  for (int i = 0; i < shape.m; ++i)
-    for (int j = 0; j < shape.n; ++j) {
+  const auto rows = size_t(shape.m), columns = size_t(shape.n), depth = size_t(shape.k);
+  std::vector<double> c(rows * columns);
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t j = 0; j < columns; ++j) {
       double sum = 0;
-      for (int k = 0; k < shape.k; ++k)
-        sum += double(a[size_t(i * shape.k + k)]) * double(b[size_t(k * shape.n + j)]);
-      c[size_t(i * shape.n + j)] = std::max(scale * sum, 0.0);
+      for (size_t k = 0; k < depth; ++k)
+        sum += double(a[i * depth + k]) * double(b[k * columns + j]);
+      c[i * columns + j] = std::max(scale * sum, 0.0);
     }
   return c;
 }

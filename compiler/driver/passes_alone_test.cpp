@@ -86,7 +86,7 @@ protected:
       return false;
     // One file, written over: what a crash leaves begins with the pass that it was in.
     last.seekp(0);
-    last << std::string(kHead, ' ') << "\n" << text << "\n// the end" << std::endl;
+    last << std::string(kHead, ' ') << "\n" << text << "\n// the end\n" << std::flush;
     for (auto& [name, manager] : passes) {
       last.seekp(0);
       last << ("// --" + name + std::string(kHead - 5 - name.size(), ' ')) << std::flush;

@@ -93,7 +93,8 @@ using LegacyArgument =
     std::conditional_t<std::is_pointer_v<std::decay_t<T>>, const volatile void*, std::decay_t<T>>;
 template <class T> std::decay_t<T> fromLegacyArgument(LegacyArgument<T> argument) {
   if constexpr (std::is_pointer_v<std::decay_t<T>>)
-    return static_cast<std::decay_t<T>>(const_cast<void*>(argument));
+    return const_cast<std::decay_t<T>>(
+        static_cast<const volatile std::remove_pointer_t<std::decay_t<T>>*>(argument));
   else
     return argument;
 }
