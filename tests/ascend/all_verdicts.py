@@ -84,6 +84,8 @@ def counts_of(name: str, result: Removals) -> Counts:
         "missed": len(result.missed()),
         "needless": len(result.needless()),
         "neither": len(neither),
+        "left": len(result.left_to_host),
+        "left_reported": sum(result.host[number] for number in result.left_to_host),
         "own": sum(insertion_of(line) is None for line in neither),
         "insertions": len(result.inserted),
         "needed": sum(result.inserted.values()),
@@ -109,7 +111,7 @@ def main() -> int:
     if options.done is not None and options.done.exists():
         kept = [json.loads(line) for line in options.done.read_text().splitlines()]
         known = {each["kernel"]: each for each in kept}
-    sums: dict[str, int] = {}
+    sums = {"left": 0, "left_reported": 0}  # files of what is done may be older
     failed = 0
     for found in (
         of_groups(modules),
@@ -136,15 +138,18 @@ def main() -> int:
                     sums[key] = sums.get(key, 0) + value
     if failed:
         print(f"{failed} kernels could not be asked")
-    if not sums:
+    if "kernels" not in sums:
         return 1
     print(
         "{kernels} kernels, {removals} removals: both report {both}, the host alone {missed}, "
-        "the checker alone {needless}, neither {neither} ({own} of the kernel's own, {left} "
-        "inserted)\n{insertions} flags (all ends at once) and barriers that the compiler has "
+        "the checker alone {needless}, neither {neither} ({own} of the kernel's own, {others} "
+        "inserted); {left} the checker leaves to the host, and says so: it reports "
+        "{left_reported}\n{insertions} flags (all ends at once) and barriers that the compiler has "
         "inserted: the host misses {needed}; {refused} runs are left out, for whose numbers a "
         "kernel isn't made".format(
-            **sums, both=sums["reported"] - sums["missed"], left=sums["neither"] - sums["own"]
+            **sums,
+            both=sums["reported"] - sums["missed"] - sums["left_reported"],
+            others=sums["neither"] - sums["own"],
         )
     )
     is_right = (

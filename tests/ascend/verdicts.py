@@ -18,7 +18,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -47,6 +47,15 @@ REFUSED = re.compile(
 #: Legal orders in which a kernel is tried; of some hundred, one may stop a core where it matters.
 ORDERS = 500
 SET_TWICE = "again before it is waited for"
+#: Where the checker says that it leaves flags to the host: all of them, or those between cores.
+PLACE = r"^<stdin>:(\d+):\d+: "
+LEFT_TO_HOST = re.compile(
+    PLACE + r"remark: the number of this flag.*? is known only when the kernel runs: "
+    r"(none of its flags is|what the flags between its cores order isn't) checked while it is "
+    r"compiled, but the host checks (?:them|it)$",
+    re.MULTILINE,
+)
+CROSS_FLAG = re.compile(r"ascend\.(set|wait)_cross_flag\b")
 
 
 def optimizer(text: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -84,14 +93,18 @@ class Removals:
     inserted: dict[str, bool]
     #: Runs that the kernel isn't made for: what the host says of them with nothing taken out.
     refused: list[str]
+    #: Of which the checker gives no verdict, and says so, and that the host does.
+    left_to_host: set[int] = field(default_factory=set)
 
     def missed(self) -> list[str]:
-        """What the host reports and the checker doesn't."""
-        return [self.lines[n] for n, found in self.host.items() if found and not self.checker[n]]
+        """What the host reports and the checker doesn't, which has said nothing of its own."""
+        silent = {n for n, found in self.checker.items() if not found} - self.left_to_host
+        return [self.lines[n] for n, found in self.host.items() if found and n in silent]
 
     def neither(self) -> list[str]:
-        """What neither reports."""
-        return [self.lines[n] for n, found in self.host.items() if not found | self.checker[n]]
+        """What neither reports, though both are asked."""
+        reported = {n for found in (self.checker, self.host) for n in found if found[n]}
+        return [self.lines[n] for n in self.host if n not in reported | self.left_to_host]
 
     def needless(self) -> list[str]:
         """What the checker reports and the host doesn't."""
@@ -270,8 +283,9 @@ class Subject:
         assert artifact is not None and not unordered, [d.message for d in found]
         return cls.built(artifact.stages, artifact.manifest, folder)
 
-    def checker(self, chosen: set[int]) -> dict[int, bool]:
-        """Whether the checker reports each removal. All go through one process."""
+    def checker(self, chosen: set[int]) -> tuple[dict[int, bool], set[int]]:
+        """Whether the checker reports each removal, and which of them it leaves to the host. All go
+        through one process."""
         numbers, ends, texts = [], [], []
         for launch in self.launches:
             lines = launch.splitlines(keepends=True)
@@ -283,9 +297,14 @@ class Subject:
                 ends.append((ends[-1] if ends else 0) + texts[-1].count("\n") + 1)
         told = optimizer("// -----\n".join(texts), "--ascend-check-hazards", "--split-input-file")
         verdicts = dict.fromkeys(numbers, False)
-        for at in re.findall(r"^<stdin>:(\d+):\d+: (?:warning|error):", told.stderr, re.MULTILINE):
+        for at in re.findall(PLACE + "(?:warning|error):", told.stderr, re.MULTILINE):
             verdicts[numbers[bisect_left(ends, int(at))]] = True
-        return verdicts
+        left = set()
+        for at, which in LEFT_TO_HOST.findall(told.stderr):
+            number = numbers[bisect_left(ends, int(at))]
+            if which == "none of its flags is" or CROSS_FLAG.search(self.names[number]):
+                left.add(number)
+        return verdicts, left
 
     def insertion(self, number: int) -> str | None:
         """As `insertion_of`; each launch counts its own."""
@@ -419,4 +438,5 @@ class Subject:
                     for arguments, whole in tried
                     if insertion in whole
                 )
-        return Removals(self.checker(set(host)), host, self.names, inserted, [])
+        verdicts, left = self.checker(set(host))
+        return Removals(verdicts, host, self.names, inserted, [], left)
