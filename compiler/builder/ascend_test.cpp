@@ -147,6 +147,23 @@ TEST_F(AscendTest, ScopeInAScope) {
   EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: the other T.Scope is here"));
 }
 
+TEST_F(AscendTest, PartThatLeavesItsTileInSomeTurnInsideOfAScope) {
+  launchOnNpu();
+  Buffer slots = alloc("slots", {2, 32, 64}, "L1", "float16");
+  Buffer left = alloc("left", {32, 16}, "L0A", "float16");
+  line().beginScope("C");
+  Value k = line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{4}, int64_t{1}, "k");
+  Value row = b.binary("mul", k, b.constant(int64_t{8}));
+  line().copy(Region{slots, {int64_t{0}, row, int64_t{0}}, {}, {}}, left);
+  line().copy(
+      Region{slots, {int64_t{0}, int64_t{0}, b.binary("mul", row, b.constant(int64_t{2}))}, {}, {}},
+      left);
+  b.endFor();
+  b.endScope();
+  EXPECT_THAT(messages(),
+              ElementsAre("index 1 of 'slots' goes from 0 to 55, but the dim has 32 elements"));
+}
+
 TEST_F(AscendTest, BreakOutOfAScope) {
   launchOnNpu();
   line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{4}, int64_t{1}, "i");

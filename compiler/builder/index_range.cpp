@@ -293,6 +293,7 @@ bool runsAlways(const Construction& state) {
     case FrameKind::Function:
     case FrameKind::Launch:
     case FrameKind::Parallel:
+    case FrameKind::Agents: // all cores of a kind
       return true;
     case FrameKind::Loop: // one that never runs runs nothing
       return frame.op && rangeOfLoop(mlir::cast<tile::ForOp>(frame.op)).has_value();
