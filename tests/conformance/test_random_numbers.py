@@ -81,6 +81,53 @@ def test_random_floats(agree):
     agree(kernel, arguments, expected)
 
 
+@pytest.mark.parametrize("generator", ["curandStatePhilox4_32_10_t", "curandStateXORWOW_t"])
+def test_iterations_of_parallel(agree, generator):
+    """No thread is named for an iteration: each has a sequence of its own, also in another loop."""
+
+    @T.prim_func
+    def kernel(Out: T.Tensor((2, 2, 6, 5), "uint32"), Last: T.Tensor((2, 4), "uint32"), n: T.int32):
+        with T.Kernel(2, threads=4) as bx:
+            T.rng_init(0x1234567890, off=3, generator=generator)
+            for turn in T.serial(2):
+                for i, j in T.Parallel(2, 3):
+                    for k in T.serial(5):
+                        Out[bx, turn, i * 3 + j, k] = T.rng_rand()
+            for i in T.Parallel(n):
+                if i > 0:
+                    Last[bx, i] = T.rng_rand()
+
+    key = [0x34567890, 0x12]
+
+    def drawn(block, loop, iteration, count):
+        words = [philox([n, iteration, block, loop], key) for n in range(3)]
+        return [word for four in words for word in four][3:][:count]
+
+    blocks, turns = range(2), range(2)
+    out = [[[drawn(b, t + 1, i, 5) for i in range(6)] for t in turns] for b in blocks]
+    last = [[drawn(b, 3, i, 1)[0] if i else 0 for i in range(4)] for b in blocks]
+    arguments = [np.zeros((2, 2, 6, 5), np.uint32), np.zeros((2, 4), np.uint32), 4]
+    agree(kernel, arguments, {0: np.array(out, np.uint32), 1: np.array(last, np.uint32)})
+
+
+def test_generators_of_branches(agree):
+    """A loop after the branch with T.rng_init has no generator, and needs none."""
+
+    @T.prim_func
+    def kernel(Out: T.Tensor((8,), "uint32"), n: T.int32):
+        with T.Kernel(1, threads=4):
+            if n > 0:
+                T.rng_init(42, seq=7)
+                for i in T.Parallel(4):
+                    Out[i] = T.rng_rand()
+            for i in T.Parallel(4):
+                Out[i + 4] = T.cast(i, "uint32")
+
+    first = [philox([0, i, 7, 1], [42, 0])[0] for i in range(4)]
+    expected = np.array([*first, *range(4)], np.uint32)
+    agree(kernel, [np.zeros(8, np.uint32), 1], {0: expected})
+
+
 # The other two generators, whose sequences are far steps of a recurrence
 
 

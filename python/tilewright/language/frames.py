@@ -177,6 +177,8 @@ class Loop:
         self.is_empty = False
         #: The step as the kernel's text has it, if it does.
         self.written_step: str | None = None
+        #: The generator of random numbers around a parallel loop.
+        self.outer: Any = None
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
@@ -191,8 +193,12 @@ class Loop:
         if self.kind == "parallel":
             extents = [tracer.index(stop) for _, stop, _ in self.ranges]
             self.is_empty = _have_no_turn(tracer, [[0, extent, 1] for extent in extents])
+            self.outer = tracer.hints.get("rng")
             handles = tracer.builder.begin_parallel(extents, list(names), attributes)
-            return [variable_of(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
+            found = [variable_of(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
+            if self.outer is not None:
+                tracer.hints["rng"] = self.outer.of_iteration(found, [r[1] for r in self.ranges])
+            return found
         variables = []
         kind = getattr(tracer.compiler.LoopKind, self.kind.capitalize())
         # All of them before the first loop is opened: what is refused leaves none open.
@@ -222,6 +228,10 @@ class Loop:
     def leave(self, tracer: Tracer) -> None:
         if self.kind == "parallel":
             tracer.builder.end_parallel()
+            if self.outer is not None:
+                tracer.hints["rng"] = self.outer.after_nest()
+            else:
+                tracer.hints.pop("rng", None)
             return
         for _ in self.ranges:
             tracer.builder.end_for()

@@ -16,8 +16,10 @@ from .memory import alloc_local, alloc_var
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
+
+    from .nest_generators import Nests
 
 _PHILOX_ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -25,11 +27,13 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 _TWO_PI = 6.2831853071795864769
 
 
-def _u64(value: Any) -> Any:
+def wide(value: Any) -> Any:
+    """As uint64."""
     return cast(value, "uint64")
 
 
-def _low(value: Any) -> Any:
+def low_word(value: Any) -> Any:
+    """The low 32 bits."""
     return cast(value & 0xFFFFFFFF, "uint32")
 
 
@@ -37,6 +41,8 @@ class Generator:
     """What the generators have in common; `next()` gives 32 bits."""
 
     def __init__(self) -> None:
+        #: For loops of T.Parallel; without, they draw as the thread does.
+        self.nests: Nests | None = None
         pairs = [(dtype, alloc_var(dtype, init=0.0)) for dtype in ("float32", "float64")]
         #: Of two normal numbers the one that waits, by dtype, and whether there is one.
         self.spare = dict(pairs)
@@ -44,6 +50,20 @@ class Generator:
 
     def next(self) -> Any:
         raise NotImplementedError
+
+    def of_iteration(self, indices: Sequence[Any], extents: Sequence[Any]) -> Generator:
+        """That of an iteration of the loop of T.Parallel that begins here."""
+        from .nest_generators import OfIteration
+
+        if self.nests is None or not self.nests.are_here():
+            return self
+        return OfIteration(self.nests, indices, extents)
+
+    def after_nest(self) -> Generator:
+        """Called where the loop has ended; gives itself."""
+        if self.nests is not None and self.nests.are_here():
+            self.nests.leave()
+        return self
 
     def uniform(self) -> Any:
         """In (0, 1], as float32."""
@@ -55,23 +75,23 @@ class Generator:
 
     def uniform_double(self) -> Any:
         """In (0, 1], as float64, of 53 bits."""
-        low, high = _u64(self.next()), _u64(self.next())
+        low, high = wide(self.next()), wide(self.next())
         mixed = cast(low ^ (high << 21), "float64")
         return mixed * cast(2.0**-53, "float64") + cast(2.0**-54, "float64")
 
 
-def _philox(counter: list[Any], key: list[Any]) -> list[Any]:
+def philox(counter: list[Any], key: list[Any]) -> list[Any]:
     """Ten rounds on four 32-bit words."""
     for _ in range(_PHILOX_ROUNDS):
-        first = _u64(counter[0]) * _MULTIPLIERS[0]
-        second = _u64(counter[2]) * _MULTIPLIERS[1]
+        first = wide(counter[0]) * _MULTIPLIERS[0]
+        second = wide(counter[2]) * _MULTIPLIERS[1]
         counter = [
-            _low(second >> 32) ^ counter[1] ^ key[0],
-            _low(second),
-            _low(first >> 32) ^ counter[3] ^ key[1],
-            _low(first),
+            low_word(second >> 32) ^ counter[1] ^ key[0],
+            low_word(second),
+            low_word(first >> 32) ^ counter[3] ^ key[1],
+            low_word(first),
         ]
-        key = [_low(_u64(k) + w) for k, w in zip(key, _WEYL, strict=True)]
+        key = [low_word(wide(k) + w) for k, w in zip(key, _WEYL, strict=True)]
     return counter
 
 
@@ -81,9 +101,9 @@ class Philox(Generator):
     def __init__(self, seed: Any, sequence: Any, offset: Any) -> None:
         super().__init__()
         tracer = current()
-        seed, sequence, offset = (_u64(tracer.expression(v)) for v in (seed, sequence, offset))
-        self.key = [_low(seed), _low(seed >> 32)]
-        self.sequence = [_low(sequence), _low(sequence >> 32)]
+        seed, sequence, offset = (wide(tracer.expression(v)) for v in (seed, sequence, offset))
+        self.key = [low_word(seed), low_word(seed >> 32)]
+        self.sequence = [low_word(sequence), low_word(sequence >> 32)]
         self.counter = alloc_var("uint64", init=offset >> 2)
         self.position = alloc_var("int32", init=cast(offset & 3, "int32"))
         self.words = alloc_local((4,), "uint32")
@@ -91,7 +111,7 @@ class Philox(Generator):
 
     def fill(self) -> None:
         counter = current().expression(self.counter)
-        words = _philox([_low(counter), _low(counter >> 32), *self.sequence], self.key)
+        words = philox([low_word(counter), low_word(counter >> 32), *self.sequence], self.key)
         for number, word in enumerate(words):
             self.words[number] = word
 
@@ -158,12 +178,12 @@ def _jump(
     width = int("".join(c for c in name if c.isdigit()) or 1)
     top = 2**64 - 2 ** (width - 1) if name.startswith("int") else 2 ** (width - 1)
     powers = [words_of(2**bit) for bit in range(width - 1)] + [words_of(top)]
-    bits = _u64(value)
+    bits = wide(value)
     size = len(powers[0])
     table = alloc_local((width * size,), dtype)
     for number, word in enumerate(w for words in powers for w in words):
         table[number] = word
-    with _Repeated(width) as k, _Where(((bits >> _u64(k)) & 1) == 1):
+    with _Repeated(width) as k, _Where(((bits >> wide(k)) & 1) == 1):
         apply(lambda word: tracer.expression(table[k * size + word]))
 
 
@@ -248,16 +268,16 @@ class Xorwow(Generator):
     def __init__(self, seed: Any, sequence: Any, offset: Any) -> None:
         super().__init__()
         tracer = current()
-        seed = _u64(tracer.expression(seed))
-        low, high = _low(seed) ^ 0xAAD26B49, _low(seed >> 32) ^ 0xF7DCEFDD
-        a, b = _low(_u64(low) * 1099087573), _low(_u64(high) * 2591861531)
+        seed = wide(tracer.expression(seed))
+        low, high = low_word(seed) ^ 0xAAD26B49, low_word(seed >> 32) ^ 0xF7DCEFDD
+        a, b = low_word(wide(low) * 1099087573), low_word(wide(high) * 2591861531)
         self.words = alloc_local((5,), "uint32")
         first = (123456789, 362436069, 521288629, 88675123, 5783321)
         for number, (mix, salt) in enumerate(zip(first, (a, a, b, b, a), strict=True)):
             is_sum = number % 2 == 0
-            self.words[number] = _low(_u64(salt) + mix) if is_sum else salt ^ mix
-        past = _low(_u64(tracer.expression(offset)) * 362437)
-        self.counter = alloc_var("uint32", init=_low(_u64(a) + _u64(b) + _u64(past) + 6615241))
+            self.words[number] = low_word(wide(salt) + mix) if is_sum else salt ^ mix
+        past = low_word(wide(tracer.expression(offset)) * 362437)
+        self.counter = alloc_var("uint32", init=low_word(wide(a) + wide(b) + wide(past) + 6615241))
         _jump(sequence, lambda n: _xorwow_words(n << 67), "uint32", self._apply)
         _jump(offset, _xorwow_words, "uint32", self._apply)
 
@@ -286,9 +306,9 @@ class Xorwow(Generator):
     def next(self) -> Any:
         tracer = current()
         self._step()
-        count = _low(_u64(tracer.expression(self.counter)) + 362437)
+        count = low_word(wide(tracer.expression(self.counter)) + 362437)
         tracer.store(self.counter.element(), count)
-        return _low(_u64(tracer.expression(self.words[4])) + _u64(count))
+        return low_word(wide(tracer.expression(self.words[4])) + wide(count))
 
 
 # MRG32k3a
@@ -330,13 +350,13 @@ class Mrg(Generator):
 
     def __init__(self, seed: Any, sequence: Any, offset: Any) -> None:
         super().__init__()
-        seed = _u64(current().expression(seed))
-        x = _u64(_low(seed) ^ 0x55555555)
-        y = _u64(_low(seed >> 32) ^ 0xAAAAAAAA)
+        seed = wide(current().expression(seed))
+        x = wide(low_word(seed) ^ 0x55555555)
+        y = wide(low_word(seed >> 32) ^ 0xAAAAAAAA)
         self.values = alloc_local((6,), "uint64")
         for number, factor in enumerate((x, y, x, y, x, y)):
             scrambled = factor * 12345 % _MODULI[number // 3]
-            self.values[number] = Select(seed == 0, _u64(12345), scrambled)
+            self.values[number] = Select(seed == 0, wide(12345), scrambled)
         _jump(sequence, lambda n: _mrg_words(n << 76), "uint64", self._apply)
         _jump(offset, _mrg_words, "uint64", self._apply)
 
@@ -362,7 +382,7 @@ class Mrg(Generator):
 
     def next(self) -> Any:
         scaled = cast(cast(self._number(), "float64") * 1.000000048662, "uint64")
-        return cast(Select(scaled > 0xFFFFFFFF, _u64(0xFFFFFFFF), scaled), "uint32")
+        return cast(Select(scaled > 0xFFFFFFFF, wide(0xFFFFFFFF), scaled), "uint32")
 
     def uniform(self) -> Any:
         return cast(self.uniform_double(), "float32")

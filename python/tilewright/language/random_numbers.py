@@ -13,6 +13,7 @@ from .launch import (
 )
 from .math_ops import Select, cast, cos, log, sin, sqrt
 from .memory import alloc_var
+from .nest_generators import Nests
 from .values import POISON, LanguageError, Poison, PoisonUsed, unsupported
 
 TYPE_CHECKING = False
@@ -37,14 +38,16 @@ def _generator(what: str) -> Generator:
     return generator
 
 
-def _number_of_thread() -> Any:
-    """The thread's number in the grid: of its block, then of the blocks, x fastest."""
+_BLOCKS = ((get_block_bindings, get_block_extents),)
+_THREADS = ((get_thread_bindings, get_thread_extents),)
+
+
+def _number_of(parts: Any) -> Any:
+    """The block's number in the grid, or the thread's: of its block, then of the blocks; x is the
+    fastest."""
     number: Any = 0
-    for indices, extents in (
-        (get_block_bindings(), get_block_extents()),
-        (get_thread_bindings(), get_thread_extents()),
-    ):
-        for index, extent in zip(reversed(indices), reversed(extents), strict=True):
+    for indices, extents in parts:
+        for index, extent in zip(reversed(indices()), reversed(extents()), strict=True):
             if not (isinstance(extent, int) and extent == 1):
                 number = number * extent + index
     return number
@@ -54,15 +57,21 @@ def _number_of_thread() -> Any:
 def rng_init(
     seed: Any, seq: Any = None, off: Any = 0, generator: str = "curandStatePhilox4_32_10_t"
 ) -> None:
-    """Starts the thread's generator; without `seq` each thread of the grid has its own sequence."""
+    """Starts the thread's generator; without `seq` each thread of the grid has its own sequence.
+
+    In loops of T.Parallel, each iteration has its own, of Philox, whatever the generator.
+    """
     tracer = current()
     if generator not in _GENERATORS:
         tracer.hints["rng"] = POISON  # what asks for its numbers isn't told once more
         raise unsupported(
             f"the generator {generator!r} is not supported; there are {', '.join(_GENERATORS)}"
         )
-    sequence = _number_of_thread() if seq is None else seq
-    tracer.hints["rng"] = _GENERATORS[generator](seed, sequence, off)
+    sequence = _number_of((*_BLOCKS, *_THREADS)) if seq is None else seq
+    made = _GENERATORS[generator](seed, sequence, off)
+    if any(not isinstance(extent, int) or extent != 1 for extent in get_thread_extents()):
+        made.nests = Nests(seed, _number_of(_BLOCKS) if seq is None else seq, off)
+    tracer.hints["rng"] = made
 
 
 def rng_rand() -> Any:
