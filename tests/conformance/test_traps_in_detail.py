@@ -253,6 +253,26 @@ def test_trap_06_gemm_of_odd_shapes(agree, floats, policy, m, n, k):
     agree(kernel, [a, b, np.zeros((m, n), np.float32)], {2: expected})
 
 
+def test_trap_06_gemm_of_earlier_releases(agree, floats):
+    """wg_wait, and the two forms that T.gemm chose from."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 8), "float32"), C: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((16, 8), "float32")
+            c = T.alloc_fragment((16, 16), "float32")
+            T.copy(A, a)
+            T.gemm(a, a, c, False, True, T.GemmWarpPolicy.FullRow, True, wg_wait=-1)
+            T.gemm_v1(a, a, c, transpose_B=True, wg_wait=-1)
+            T.wait_wgmma(0)
+            T.gemm_v2(a, a, c, transpose_B=True, wg_wait=0)
+            T.copy(c, C)
+
+    a = floats(16, 8)
+    expected = (3 * a.astype(np.float64) @ a.T).astype(np.float32)
+    agree(kernel, [a, np.zeros((16, 16), np.float32)], {1: expected})
+
+
 @pytest.mark.parametrize("right", ["float8_e4m3fn", "float8_e5m2"])
 @pytest.mark.parametrize("left", ["float8_e4m3fn", "float8_e5m2"])
 def test_trap_06_gemm_of_two_dtypes(agree, floats, numpy_dtypes, left, right):

@@ -196,6 +196,7 @@ WRONG = {
     "T.gemm(A, A, A, k_pack='2')": "k_pack of T.gemm is '2' but must be 1 or 2",
     "T.gemm(A, A, A, k_pack=True)": "k_pack of T.gemm is True but must be 1 or 2",
     "T.gemm(A, A, A, k_pack=None)": "k_pack of T.gemm is None but must be 1 or 2",
+    "T.gemm(A, A, A, wg_wait=None)": "wg_wait of T.gemm must be an integer, not None",
     "if A:\n    pass": "buffer 'A' can't be a condition; index it",
     "if A == A:\n    pass": (
         "buffer 'A' can't be compared; compare elements, as in A[0], or write 'is' to ask whether "

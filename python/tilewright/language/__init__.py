@@ -283,6 +283,7 @@ if TYPE_CHECKING:
 
 kernel = Kernel
 gemm_sp_v2 = gemm_sp  # its name before TileLang dropped the first
+gemm_v1 = gemm_v2 = gemm  # the names of two forms in TileLang, which T.gemm chose from
 globals().update(_DTYPES)
 globals().update(_GPU_ONLY)
 

@@ -168,8 +168,16 @@ def gemm(
     k_pack: int = 1,
     mbar: Any = None,
     annotations: dict[str, Any] | None = None,
+    wg_wait: int = 0,
 ) -> None:
-    """C += op(A) op(B), on the last two dimensions; `clear_accum` may be a value of the kernel."""
+    """C += op(A) op(B), on the last two dimensions; `clear_accum` may be a value of the kernel.
+
+    It is complete when it returns, whatever `wg_wait`, which earlier releases of TileLang had.
+    """
+    if isinstance(wg_wait, bool) or not isinstance(wg_wait, int):
+        raise LanguageError(
+            f"wg_wait of T.gemm must be an integer, not {wg_wait!r}", python=TypeError
+        )
     if mbar is not None:
         raise unsupported("mbar of T.gemm is not supported yet")
     k_pack = _checked_k_pack(k_pack)
