@@ -9,6 +9,7 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/AffineExpr.h>
+#include <mlir/IR/Iterators.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::tile {
@@ -106,9 +107,25 @@ static bool isUpdate(Operation* op, Value buffer) {
   return store && isMadeOf(store.getValue(), storageOf(buffer));
 }
 
+/// Loads whose numbers nothing but arithmetic takes that nobody uses, such as those of T.Ref's arguments.
+static llvm::SmallPtrSet<Operation*, 16> unusedLoads(func::FuncOp kernel) {
+  llvm::SmallPtrSet<Operation*, 16> unused;
+  kernel.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation* op) {
+    const bool onlyGives =
+        (isPure(op) || isa<LoadOp>(op)) && op->getNumResults() > 0 && op->getNumRegions() == 0;
+    if (onlyGives &&
+        llvm::all_of(op->getUsers(), [&](Operation* user) { return unused.contains(user); }))
+      unused.insert(op);
+  });
+  return unused;
+}
+
 llvm::MapVector<Value, BufferTraffic> bufferTraffic(func::FuncOp kernel) {
   llvm::MapVector<Value, BufferTraffic> traffic;
+  const llvm::SmallPtrSet<Operation*, 16> unused = unusedLoads(kernel);
   kernel.walk([&](Operation* op) {
+    if (unused.contains(op))
+      return;
     for (Value operand : op->getOperands()) {
       if (!isa<BufferType>(operand.getType()))
         continue;

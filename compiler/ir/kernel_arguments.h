@@ -37,7 +37,8 @@ struct KernelArgument {
   mlir::Type pointee;
 };
 
-/// What a kernel does with the elements of a buffer, as far as its ops tell.
+/// What a kernel does with the elements of a buffer, as far as its ops tell; of no matter are numbers that it loads
+/// and doesn't use.
 struct BufferTraffic {
   mlir::Operation* reader = nullptr; ///< the first op that reads them
   /// The first op that writes what it makes of the very elements, such as a gemm that adds to them.

@@ -202,3 +202,27 @@ def triangular(L: T.Tensor((16, 16), "float32"), B: T.Tensor((16,), "float32")):
 
 def test_what_has_no_turn_or_no_use_at_first_is_not_told():
     assert told(triangular) == []
+
+
+@T.macro
+def halves(n: int, first: T.Ref, last: T.Ref):
+    first = n // 2
+    last = n - first
+
+
+@T.prim_func
+def unused(A: T.Tensor((16,), "float32"), B: T.Tensor((16,), "float32"), n: T.int32):
+    """What is read and then not used: for T.Ref, which gives the variable itself, or in a choice
+    that is known."""
+    with T.Kernel(1, threads=1):
+        first = T.alloc_var("int32")
+        last = T.alloc_var("int32")
+        halves(n, first, last)
+        B[first] = A[last]
+        scale = T.alloc_var("float32")
+        for i in T.serial(16):
+            B[i] = T.Select(False, B[i] * scale, B[i])
+
+
+def test_what_is_read_but_not_used_is_not_told():
+    assert told(unused) == []
