@@ -191,24 +191,25 @@ template <typename Op> mlir::Value makeUnary(Emitter emit, mlir::Value operand) 
   return emit.make<Op>(operand);
 }
 
-/// Of types narrower than float32 it is computed in that and rounded once: their own 1 + exp(-x) is infinite, or
-/// rounded, where the answer is none of that. bfloat16 has answers down to those of which exp(-x) is infinite in
-/// float32: there it is exp(x) / (1 + exp(x)). An NPU computes in the type of the tile.
+/// exp(x) / (1 + exp(x)): right down to the least number of the type, where exp(-x) is infinite. From `most` on the answer
+/// is 1, and exp(x) finite. Of types narrower than float32 it is computed in that and rounded once: their own 1 + exp(x)
+/// is rounded too soon. An NPU computes 1 / (1 + exp(-x)), in the type of the tile.
 mlir::Value sigmoid(Emitter emit, mlir::Value x) {
   const mlir::Type type = x.getType();
-  const bool isNarrow = type.getIntOrFloatBitWidth() < 32 && !emit.state.isNpu;
+  const bool isNpu = emit.state.isNpu;
+  const bool isNarrow = type.getIntOrFloatBitWidth() < 32 && !isNpu;
   if (isNarrow)
     x = emit.make<arith::ExtFOp>(emit.state.ir.getF32Type(), x);
   mlir::Value one = emit.constant(1.0, x.getType());
   mlir::Value result;
-  if (isNarrow && type.isBF16()) {
-    mlir::Value most = emit.constant(80.0, x.getType());
+  if (isNpu) {
+    mlir::Value decay = emit.make<math::ExpOp>(emit.make<arith::NegFOp>(x));
+    result = emit.make<arith::DivFOp>(one, emit.make<arith::AddFOp>(one, decay));
+  } else {
+    mlir::Value most = emit.constant(x.getType().isF64() ? 700.0 : 80.0, x.getType());
     mlir::Value isMore = emit.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, most);
     mlir::Value growth = emit.make<math::ExpOp>(emit.make<arith::SelectOp>(isMore, most, x));
     result = emit.make<arith::DivFOp>(growth, emit.make<arith::AddFOp>(one, growth));
-  } else {
-    mlir::Value decay = emit.make<math::ExpOp>(emit.make<arith::NegFOp>(x));
-    result = emit.make<arith::DivFOp>(one, emit.make<arith::AddFOp>(one, decay));
   }
   return isNarrow ? emit.make<arith::TruncFOp>(type, result) : result;
 }

@@ -56,6 +56,33 @@ def test_exponentials(agree):
     check_unary(agree, T.sigmoid, lambda x: 1 / (1 + np.exp(-x)), floats())
 
 
+@pytest.mark.parametrize(("dtype", "least"), [("float32", -104), ("float64", -746)])
+def test_sigmoid_in_all_its_range(agree, dtype, least):
+    """Down to the least number of the dtype, within 4 of its numbers, on both targets."""
+    count = 4096
+
+    @T.prim_func
+    def kernel(A: T.Tensor((count,), dtype), B: T.Tensor((count,), dtype)):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(count):
+                B[i] = T.sigmoid(A[i])
+
+    x = np.linspace(least, -least, count - 5).astype(dtype)
+    x = np.append(x, np.array([-np.inf, np.inf, np.nan, 0.0, -0.0], dtype))
+    with np.errstate(all="ignore"):
+        growth = np.exp(np.minimum(x.astype(np.longdouble), 0))
+        below = growth / (1 + growth)
+        above = 1 / (1 + np.exp(-np.maximum(x.astype(np.longdouble), 0)))
+    exact = np.where(x < 0, below, above)
+    for run in (agree.compiled, agree.interpreted):
+        found = run(kernel, [x, np.zeros_like(x)])[1]
+        assert np.isnan(found[-3]) and found[-5] == 0 and found[-4] == 1
+        known = np.isfinite(x)
+        distance = np.abs(found[known].astype(np.longdouble) - exact[known])
+        assert (distance <= 4 * np.spacing(exact[known].astype(dtype))).all()
+        assert 0 < found[16] < np.finfo(dtype).tiny
+
+
 def test_logarithms(agree):
     positive = floats(0.01, 9.0)
     check_unary(agree, T.log, np.log, positive)
