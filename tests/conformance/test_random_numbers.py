@@ -338,6 +338,28 @@ def test_normal_numbers(agree, name):
     agree(kernel, arguments, {2: g, 3: d, 4: m}, 1e-6)
 
 
+def test_normal_numbers_are_the_same_on_all_targets(agree):
+    """To the bit; they are rounded once."""
+
+    @T.prim_func
+    def kernel(U: T.Tensor((4096,), "float32"), G: T.Tensor((4096,), "float32")):
+        with T.Kernel(1, threads=1):
+            T.rng_init(5)
+            for k in T.serial(4096):
+                U[k] = T.rng_rand_float()
+            T.rng_init(5)
+            for k in T.serial(4096):
+                G[k] = T.rng_rand_float(32, "normal")
+
+    arguments = [np.zeros(4096, np.float32)] * 2
+    uniform, ours = agree.compiled(kernel, arguments)
+    _, reference = agree.interpreted(kernel, arguments)
+    np.testing.assert_array_equal(ours.view(np.uint32), reference.view(np.uint32))
+    radius = np.sqrt(-2 * np.log(uniform[::2].astype(np.float64)))
+    angle = (2 * np.pi * uniform[1::2].astype(np.float64)).astype(np.float32).astype(np.float64)
+    np.testing.assert_allclose(ours[::2], radius * np.sin(angle), rtol=0, atol=2e-6)
+
+
 def test_a_sequence_for_each_thread_of_all_dims(agree):
     """x fastest, as CUDA numbers the threads of a block, and the blocks."""
 

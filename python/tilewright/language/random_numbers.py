@@ -92,20 +92,21 @@ def rng_rand_float(bit: int = 32, dist: str = "uniform") -> Any:
 
 
 def _normal(generator: Generator, dtype: str) -> Any:
-    """Two numbers at a time (Box and Muller); the second waits for the next call."""
+    """Two numbers at a time (Box and Muller); the second waits for the next call. Those of float32
+    are computed in float64 and rounded once, so that all targets give the same."""
     tracer = current()
     spare, is_there = generator.spare[dtype], generator.has_spare[dtype]
     had = tracer.expression(is_there)
     result = alloc_var(dtype, init=tracer.expression(spare))
     tracer.builder.begin_if(tracer.value(had == False))  # noqa: E712 - a value of the kernel
     if dtype == "float32":
-        u, v = generator.uniform(), generator.angle()
+        u, v = (cast(number, "float64") for number in (generator.uniform(), generator.angle()))
     else:
         u = generator.uniform_double()
         v = generator.uniform_double() * cast(2 * _PI, dtype)
-    scale = sqrt(log(u) * cast(-2.0, dtype))
-    tracer.store(result.element(), sin(v) * scale)
-    tracer.store(spare.element(), cos(v) * scale)
+    scale = sqrt(log(u) * cast(-2.0, "float64"))
+    tracer.store(result.element(), cast(sin(v) * scale, dtype))
+    tracer.store(spare.element(), cast(cos(v) * scale, dtype))
     tracer.builder.end_if()
     tracer.store(is_there.element(), Select(had, False, True))
     return tracer.expression(result)
