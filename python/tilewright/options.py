@@ -323,14 +323,22 @@ def _is_switch(value: object) -> bool:
 
 
 def check_backend(execution_backend: object) -> None:
-    """ValueError for an unknown name; a known one is accepted and has no effect, which is said
-    once of those that are not for CPUs."""
+    """ValueError for an unknown name, here or in the environment; a known one is accepted and has
+    no effect, which is said once of those that are not for CPUs."""
+    variable = "TILELANG_EXECUTION_BACKEND"
+    known = _BACKENDS + _OTHER_BACKENDS
+    chosen = os.environ.get(variable) or "auto"
+    if execution_backend is None and chosen not in known:
+        raise ValueError(
+            f"the environment variable {variable} is {chosen!r}; there are: {', '.join(known)}, "
+            "which all mean the same here"
+        )
     if execution_backend in _OTHER_BACKENDS:
         remark(f"execution_backend {execution_backend!r} has no effect here, whatever the target")
     elif execution_backend is not None and execution_backend not in _BACKENDS:
         raise ValueError(
             f"there is no execution_backend {execution_backend!r}; there are: "
-            f"{', '.join(_BACKENDS + _OTHER_BACKENDS)}, which all mean the same here"
+            f"{', '.join(known)}, which all mean the same here"
         )
 
 

@@ -143,3 +143,21 @@ def test_choices_without_effect_are_said_once(choices, message, recwarn, monkeyp
     tilewright.jit(**choices)(factory)
     assert [str(w.message) for w in recwarn] == ([message] if message else [])
     assert all(w.filename == __file__ for w in recwarn)
+
+
+def test_the_environments_backend(monkeypatch):
+    """A name that there isn't is told where a kernel is decorated or compiled; the others, and an
+    argument, count as there."""
+    monkeypatch.setenv("TILELANG_EXECUTION_BACKEND", "bogus")
+    message = (
+        "the environment variable TILELANG_EXECUTION_BACKEND is 'bogus'; there are: auto, tvm_ffi, "
+        "cython, nvrtc, torch, cutedsl, ctypes, dlpack, which all mean the same here"
+    )
+    for call in (tilewright.jit, tilewright.compile, lambda _: tilewright.jit(out_idx=0)):
+        with pytest.raises(ValueError) as caught:
+            call(factory)
+        assert str(caught.value) == message
+    tilewright.jit(execution_backend="cython")(factory)
+    for name in ("", "auto", "tvm_ffi"):
+        monkeypatch.setenv("TILELANG_EXECUTION_BACKEND", name)
+        tilewright.jit(factory)
