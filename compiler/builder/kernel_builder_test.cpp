@@ -174,15 +174,17 @@ TEST_F(KernelBuilderTest, RefusesBadTensors) {
   line().symbol("n", dt("float32"));
   line().scalar("s", dt("float32x2"));
   tensor("F", {int64_t{1} << 40, int64_t{1} << 24});
-  EXPECT_THAT(messages(),
-              ElementsAre("dim 0 of 'A' is -4, but it cannot be negative",
-                          "dim 0 of 'B' must be an integer, but it is of dtype float32",
-                          "a tensor of dtype float32x4 is not supported",
-                          "'D' has 1 dims but 2 strides",
-                          "the tensor 'E' must be in scope 'global', but it is in 'shared'",
-                          "the symbol 'n' must be an integer, but it is of dtype float32",
-                          "a scalar of dtype float32x2 is not supported",
-                          "'F' has more than 2^57 elements"));
+  tensor("G", {int64_t{1} << 32, int64_t{1} << 32, int64_t{0}});
+  EXPECT_THAT(
+      messages(),
+      ElementsAre("dim 0 of 'A' is -4, but it cannot be negative",
+                  "dim 0 of 'B' must be an integer, but it is of dtype float32",
+                  "a tensor of dtype float32x4 is not supported", "'D' has 1 dims but 2 strides",
+                  "the tensor 'E' must be in scope 'global', but it is in 'shared'",
+                  "the symbol 'n' must be an integer, but it is of dtype float32",
+                  "a scalar of dtype float32x2 is not supported", "'F' has more than 2^57 elements",
+                  "'G' has an extent of 0, but its other extents make more than 2^57 "
+                  "elements"));
   EXPECT_EQ(b.diagnostics()[2].severity, Severity::Unsupported);
 }
 

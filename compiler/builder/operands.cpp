@@ -112,7 +112,10 @@ bool hasFewElements(Construction& state, std::string_view name, llvm::ArrayRef<i
   for (int64_t dim : dims)
     if (!mlir::ShapedType::isDynamic(dim) &&
         __builtin_mul_overflow(count, std::max<int64_t>(dim, 1), &count)) {
-      state.error((name.empty() ? "the tensor" : quoted(name)) + " has more than 2^57 elements");
+      const bool isEmpty = llvm::is_contained(dims, 0);
+      state.error((name.empty() ? "the tensor" : quoted(name)) +
+                  (isEmpty ? " has an extent of 0, but its other extents make" : " has") +
+                  " more than 2^57 elements");
       return false;
     }
   return true;

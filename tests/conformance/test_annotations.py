@@ -268,6 +268,8 @@ def test_padding_is_a_constant_that_fits():
             "annotate_restrict_buffers",
             "T.annotate_restrict_buffers takes tensors, not 'x' of type str",
         ),
+        ("func_attr", "T.func_attr takes a dict of names and values, not 'x' of type str"),
+        ("block_attr", "T.block_attr takes a dict of names and values, not 'x' of type str"),
         ("get_let_value", "T.get_let_value takes a name that stands for an element of a buffer"),
     ],
 )

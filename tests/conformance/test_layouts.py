@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,32 @@ def test_copies_in_fragments():
     )  # fmt: skip
     assert by_copy.is_equal(twice) and not by_copy.is_equal(atom)
     assert T.Fragment((4,), lambda i, copy: (i + 4 * copy, 0), replicate=2).is_equal(twice)
+
+
+@pytest.mark.parametrize("kind", [T.Layout, T.Fragment])
+@pytest.mark.parametrize(
+    ("shape", "error"),
+    [(-1, TypeError), ((4, -1), ValueError), ((0,), ValueError), ((4, 2.0), TypeError),
+     ("88", TypeError), ((True,), TypeError)],
+)  # fmt: skip
+def test_shapes_of_layouts(kind, shape, error):
+    message = f"the shape of a T.{kind.__name__} is a list of positive integers, not "
+    with pytest.raises(error, match=re.escape(f"{message}{shape!r}")):
+        kind(shape, lambda *i: (0, 0))
+
+
+def test_functions_of_layouts():
+    with pytest.raises(TypeError, match="forward_fn of a T.Layout is a function of the indices"):
+        T.Layout((4,), 3)
+    for name in ("forward_fn", "forward_thread_fn", "forward_index_fn"):
+        message = f"{name} of a T.Fragment is a function of the indices, not 3"
+        with pytest.raises(TypeError, match=message):
+            T.Fragment((4,), **{name: 3})
+    for replicate in (0, 1.5):
+        with pytest.raises(
+            ValueError, match="replicate of a T.Fragment is a positive integer, not"
+        ):
+            T.Fragment((4,), lambda i: (i, 0), replicate=replicate)
 
 
 def test_repeated_places():

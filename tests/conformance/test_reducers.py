@@ -186,7 +186,7 @@ def kernel_with(statement):
 
 NO_UPDATE = (
     "reducer 'q' is a 'sum', so until T.finalize_reducer it is written by T.reducer_update, or as "
-    "q[i] += x"
+    "q[i] += x or q[i] = T.fma(x, y, q[i])"
 )
 
 

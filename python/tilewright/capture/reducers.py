@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: How kernels of the older form write the update of each kind.
 _WRITTEN = {
-    "sum": "q[i] += x",
+    "sum": "q[i] += x or q[i] = T.fma(x, y, q[i])",
     "max": "q[i] = T.max(q[i], x)",
     "min": "q[i] = T.min(q[i], x)",
     "bitand": "q[i] = q[i] & x",

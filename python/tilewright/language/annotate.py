@@ -137,11 +137,13 @@ class FractalLayout:
 
 def func_attr(attrs: dict[str, Any]) -> None:
     """Raw attributes of the kernel: hints."""
+    _asked_for_dict("T.func_attr", "names and values", attrs)
     _keep("func_attr", dict(attrs))
 
 
 def block_attr(attrs: dict[str, Any]) -> None:
     """Raw attributes of a block: hints."""
+    _asked_for_dict("T.block_attr", "names and values", attrs)
     _keep("block_attr", dict(attrs))
 
 

@@ -25,8 +25,27 @@ class Layout:
     is_of_metadata = False
 
     def __init__(self, shape: Sequence[int], forward_fn: Callable[..., Any]) -> None:
-        self.shape = tuple(shape)
-        self._forward = forward_fn
+        self.shape = self._extents(shape)
+        self._forward = self._function("forward_fn", forward_fn)
+
+    def _extents(self, shape: Any) -> tuple[Any, ...]:
+        try:
+            extents = tuple(shape)
+        except TypeError:
+            extents = ("",)  # of none
+        is_shape = not any(isinstance(extent, (bool, float, str)) for extent in extents)
+        if not is_shape or any(isinstance(extent, int) and extent < 1 for extent in extents):
+            kind = ValueError if is_shape else TypeError
+            name = type(self).__name__
+            raise kind(f"the shape of a T.{name} is a list of positive integers, not {shape!r}")
+        return extents
+
+    def _function(self, name: str, given: Any) -> Any:
+        if not callable(given):
+            raise TypeError(
+                f"{name} of a T.{type(self).__name__} is a function of the indices, not {given!r}"
+            )
+        return given
 
     def __call__(self, *indices: Any) -> list[Any]:
         return self.map_forward_index(indices)
@@ -141,11 +160,23 @@ class Fragment(Layout):
         replicate: int = 1,
         forward_index_fn: Callable[..., Any] | None = None,
     ) -> None:
+        functions = {
+            "forward_fn": forward_fn,
+            "forward_thread_fn": forward_thread_fn,
+            "forward_index_fn": forward_index_fn,
+        }
+        for name, given in functions.items():
+            if given is not None:
+                self._function(name, given)
+        if not isinstance(replicate, int) or replicate < 1:
+            raise ValueError(f"replicate of a T.Fragment is a positive integer, not {replicate!r}")
         if forward_fn is not None and forward_thread_fn is None:
             both, copy = forward_fn, (0,) if replicate > 1 else ()
             forward_thread_fn = lambda *i: both(*i)[0]  # noqa: E731
             forward_index_fn = lambda *i: both(*i, *copy)[1]  # noqa: E731
-        super().__init__(shape, forward_index_fn or (lambda *i: list(i)))
+        super().__init__(
+            shape, (lambda *i: list(i)) if forward_index_fn is None else forward_index_fn
+        )
         self._thread = forward_thread_fn
         self.replicate_size = replicate
 
