@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+import pytest
 
 import tilewright
 import tilewright.language as T
@@ -100,6 +101,121 @@ def test_trap_09_buffer_that_lives_over_the_loop_s_end(agree, random):
 
     a = floats(random, 6, 32)
     agree(kernel, [a, np.zeros_like(a)], {1: np.diff(a, axis=0, prepend=np.float32(0))})
+
+
+def test_trap_09_tiles_of_all_sizes_of_elements(agree, random):
+    """Those of bools, bytes and wide numbers live side by side, each with its own alignment."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((37,), "float64"), B: T.Tensor((37,), "float64")):
+        with T.Kernel(1, threads=64):
+            odd = T.alloc_shared((3,), "int8")
+            mask = T.alloc_shared((37,), "bool")
+            wide = T.alloc_shared((37,), "float64")
+            half = T.alloc_shared((37,), "float16")
+            T.fill(odd, 5)
+            T.copy(A, wide)
+            for i in T.Parallel(37):
+                mask[i] = wide[i] > 0
+                half[i] = wide[i]
+            for i in T.Parallel(37):
+                B[i] = T.if_then_else(mask[i], wide[i] * odd[2], T.cast(half[i], "float64"))
+
+    a = random.standard_normal(37)
+    expected = np.where(a > 0, a * 5, a.astype(np.float16).astype(np.float64))
+    agree(kernel, [a, np.zeros(37)], {1: expected})
+
+
+def test_trap_09_a_barrier_in_a_branch_of_some_threads(agree):
+    """The threads that come to it are waited for; nobody waits for the others."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((64,), "int32")
+            s[tx] = tx
+            if tx < 32:
+                T.sync_threads()
+                A[tx] = s[63 - tx]
+
+    expected = np.concatenate([np.arange(63, 31, -1), np.zeros(32)]).astype(np.int32)
+    agree(kernel, [np.zeros(64, np.int32)], {0: expected})
+
+
+# 10. Python semantics
+
+
+@pytest.mark.parametrize("step", [3, 1, -2, -7, 0])
+def test_trap_10_a_step_that_only_the_call_gives(agree, step):
+    """The turns of Python's range, up or down; 0 has none."""
+
+    @T.prim_func
+    def kernel(start: T.int32, stop: T.int32, step: T.int32, B: T.Tensor((20,), "int32")):
+        with T.Kernel(1, threads=1):
+            for i in range(start, stop, step):
+                B[i] = i + 1
+
+    start, stop = (2, 15) if step >= 0 else (15, 2)
+    expected = np.zeros(20, np.int32)
+    for i in range(start, stop, step) if step else ():
+        expected[i] = i + 1
+    with pytest.warns(UserWarning, match="the step 'step' of this loop is not known"):
+        kernel.capture()
+    agree(kernel, [start, stop, step, np.zeros(20, np.int32)], {3: expected})
+
+
+# 11. Integers and casts
+
+
+def test_trap_11_fp4_rounds_to_even_and_saturates(agree):
+    """Two to a byte, the first in the low half."""
+    count = 64
+
+    @T.prim_func
+    def kernel(A: T.Tensor((count,), "float32"), B: T.Tensor((count // 2,), "uint8")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((count,), "float4_e2m1fn")
+            T.copy(A, tile)
+            T.copy(T.view(tile, (count // 2,), "uint8"), B)
+
+    a = np.linspace(-8, 7.75, count).astype(np.float32)  # halfway between numbers, and beyond them
+    size = np.abs(a)
+    table = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    nearest = np.abs(size[:, None] - table)
+    ties = nearest == nearest.min(1, keepdims=True)
+    code = np.where(ties, np.arange(8), 99).min(1)
+    code += ties.sum(1) - 1 & code  # of two, the even one
+    code = (code | np.where(a < 0, 8, 0)).astype(np.uint8)
+    packed = code[::2] | code[1::2] << 4
+    agree(kernel, [a, np.zeros(count // 2, np.uint8)], {1: packed})
+
+
+# 13. Atomics
+
+
+def test_trap_13_values_before_and_hints(agree):
+    """Each value before is seen once; use_tma and a memory order change no result."""
+
+    @T.prim_func
+    def kernel(
+        C: T.Tensor((1,), "int32"), Seen: T.Tensor((64,), "int32"), B: T.Tensor((8, 8), "float32")
+    ):
+        with T.Kernel(4, threads=16) as bx:
+            tx = T.get_thread_binding()
+            tile = T.alloc_shared((8, 8), "float32")
+            before = T.atomic_add(C[0], 1, memory_order="relaxed", return_prev=True)
+            T.atomic_add(Seen[before], 1)
+            T.fill(tile, bx + 1)
+            T.atomic_add(B, tile, use_tma=True)
+            if tx == 0:
+                T.atomic_add(B[2:4, 0:8], tile[0:2, 0:8], memory_order="acq_rel")
+
+    expected = np.full((8, 8), 10, np.float32)
+    expected[2:4] += 10
+    arguments = [np.zeros(1, np.int32), np.zeros(64, np.int32), np.zeros((8, 8), np.float32)]
+    wanted = {0: np.array([64], np.int32), 1: np.ones(64, np.int32), 2: expected}
+    agree(kernel, arguments, wanted)
 
 
 # 15. Several threads
