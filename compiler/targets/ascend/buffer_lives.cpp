@@ -130,6 +130,10 @@ Operation* branchOfCutLoad(Operation* op, Operation* loop) {
 } // namespace
 
 bool startsAfresh(tile::AllocOp alloc, Operation* loop) {
+  if (alloc->hasAttr(kFreshAttr) && llvm::all_of(npu::usersOf(alloc), [&](Operation* user) {
+        return loop->isProperAncestor(user);
+      }))
+    return true;
   Operation* first = nullptr;
   loop->walk<WalkOrder::PreOrder>([&](Operation* op) {
     first = npu::usesStorage(op, alloc) ? op : nullptr;

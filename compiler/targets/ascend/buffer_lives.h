@@ -25,7 +25,10 @@ llvm::SmallVector<BufferLife> findBufferLives(mlir::func::FuncOp kernel);
 /// together overwrite all of the tile, whichever way the branch goes.
 inline constexpr llvm::StringLiteral kOverwritesAttr = "ascend.overwrites";
 
-/// Whether each iteration of `loop` overwrites all of the buffer before anything else in it touches it.
+/// On a buffer of which nothing is read but what one copy has written in the same turn of all loops around that.
+inline constexpr llvm::StringLiteral kFreshAttr = "ascend.fresh";
+
+/// Whether each iteration of `loop` overwrites all of the buffer that it needs before anything else in it touches it.
 bool startsAfresh(tile::AllocOp alloc, mlir::Operation* loop);
 
 } // namespace tilewright::ascend

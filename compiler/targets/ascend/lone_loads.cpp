@@ -49,13 +49,6 @@ bool collectWriters(Value name, SmallVectorImpl<Operation*>& writers) {
   return true;
 }
 
-bool isSame(OpFoldResult a, OpFoldResult b) {
-  const std::optional<int64_t> known = getConstantIntValue(a), other = getConstantIntValue(b);
-  if (known || other)
-    return known == other;
-  return differenceOf(cast<Value>(a), cast<Value>(b)) == 0;
-}
-
 class Marker {
 public:
   explicit Marker(tile::AllocOp alloc) : alloc(alloc) {}
@@ -83,7 +76,7 @@ private:
       return false;
     if (!first)
       first = region;
-    return isSame(offset, first->offsets.back()) && isSame(extent, first->extents.back());
+    return isSameIndex(offset, first->offsets.back()) && isSameIndex(extent, first->extents.back());
   }
 
   bool isFixed(OpFoldResult number) {

@@ -144,6 +144,13 @@ tile::BufferRegion withKnownExtents(tile::BufferRegion region) {
   return region;
 }
 
+bool isSameIndex(OpFoldResult a, OpFoldResult b) {
+  const std::optional<int64_t> known = getConstantIntValue(a), other = getConstantIntValue(b);
+  if (known || other)
+    return known == other;
+  return differenceOf(cast<Value>(a), cast<Value>(b)) == 0;
+}
+
 bool isSameRegion(const tile::BufferRegion& a, const tile::BufferRegion& b) {
   const tile::BufferRegion first = withKnownExtents(a), second = withKnownExtents(b);
   const auto areSame = [](ArrayRef<OpFoldResult> left, ArrayRef<OpFoldResult> right) {

@@ -47,6 +47,8 @@ private:
 
 /// The same, with extents such as that of `c[p * 32:p * 32 + 32]` as numbers.
 tile::BufferRegion withKnownExtents(tile::BufferRegion region);
+/// Whether two numbers are the same for sure.
+bool isSameIndex(mlir::OpFoldResult a, mlir::OpFoldResult b);
 /// Whether two regions of buffers of one shape are the same for sure.
 bool isSameRegion(const tile::BufferRegion& a, const tile::BufferRegion& b);
 /// a - b, if that is a number for sure. Either may be null, which is 0.

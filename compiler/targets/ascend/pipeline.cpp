@@ -58,6 +58,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createShareVectorWork());
   if (automation.flags)
     passes.push_back(createCopyRows(*session.chip));
+  passes.push_back(createMarkFreshTiles());
   passes.push_back(createExpandGemms(!automation.flags));
   passes.push_back(createExpandCopies(!automation.flags));
   passes.push_back(createExpandReductions());

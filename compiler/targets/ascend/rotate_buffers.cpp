@@ -14,8 +14,8 @@
 ///     npu.load_ub %A[%i, 0] [1, 64] : ... to %x[%at] : !tile.buffer<2x64xf32, UB> pitch 64
 ///     npu.unary exp %y[%c0] : ..., %x[%at] : !tile.buffer<2x64xf32, UB> count(%c64)
 ///
-/// A buffer that each iteration overwrites before it reads it, also by a load that an edge may cut and its filling, and that nothing outside of the loop
-/// touches, may rotate, with all views of it; where the memory has no room for another version, it stays as it is, with a
+/// A buffer that each iteration overwrites before it reads it, also by a load that an edge may cut and its filling, or of which it
+/// reads only the part that it has loaded (MarkFreshTiles), and that nothing outside of the loop touches, may rotate, with all views of it; where the memory has no room for another version, it stays as it is, with a
 /// remark. It works on instructions, which name an offset for each buffer, and stands before the
 /// planning of memory and the flags, which then find fewer dependences.
 #include "compiler/chips/ascend_chip.h"
