@@ -12,6 +12,20 @@
 namespace tilewright::ascend {
 namespace {
 
+/// Calls `visit` with what `lines` has, by address, of each line that a region touches.
+template <typename Line, typename Visit>
+void forEachLineOf(const Region& region, const std::map<uint64_t, Line>& lines, Visit visit) {
+  const Interval hull = region.hull();
+  for (auto line = lines.lower_bound(cacheLineOf(hull.begin));
+       line != lines.end() && line->first < hull.end; ++line) {
+    Region bytes;
+    bytes.begin = line->first;
+    bytes.length = cacheLineBytes;
+    if (region.overlaps(bytes))
+      visit(line->second);
+  }
+}
+
 /// What happens to one line in the cache: both in order.
 struct Line {
   std::vector<const GlobalAccess*> writes;
@@ -47,27 +61,19 @@ public:
 
 private:
   void meet(const GlobalAccess& access) {
-    const Interval hull = access.region.hull();
-    for (auto line = lines.lower_bound(cacheLineOf(hull.begin));
-         line != lines.end() && line->first < hull.end; ++line) {
-      Region bytes;
-      bytes.begin = line->first;
-      bytes.length = cacheLineBytes;
-      if (!access.region.overlaps(bytes))
-        continue;
-      const auto& writes = line->second.writes;
+    forEachLineOf(access.region, lines, [&](const Line& line) {
+      const auto& writes = line.writes;
       // A clean of the line is one of all writes before it, and a write that comes before the cache gets the line
       // comes before it does so again.
       auto first =
           std::partition_point(writes.begin(), writes.end(), [&](const GlobalAccess* write) {
-            return isCleaned(line->second.cleans, *write, access) ||
-                   isCleaned(cleansOfAll, *write, access);
+            return isCleaned(line.cleans, *write, access) || isCleaned(cleansOfAll, *write, access);
           });
       if (first == writes.end() || isBefore(access, core.globalLog[(*first)->fill]) ||
           access.region.overlaps((*first)->region)) // that is a race, and told as one
-        continue;
+        return;
       tell(access, **first);
-    }
+    });
   }
 
   /// Whether one of `cleans` comes behind `write`, and before `later`.
@@ -160,17 +166,11 @@ private:
   }
 
   void meet(const GlobalAccess& access, uint32_t core) {
-    const Interval hull = access.region.hull();
-    for (auto line = lines.lower_bound(cacheLineOf(hull.begin));
-         line != lines.end() && line->first < hull.end; ++line) {
-      Region bytes;
-      bytes.begin = line->first;
-      bytes.length = cacheLineBytes;
-      if (access.region.overlaps(bytes))
-        for (const Writes& writes : line->second)
-          if (writes.core != core)
-            compare(access, core, writes);
-    }
+    forEachLineOf(access.region, lines, [&](const Line& line) {
+      for (const Writes& writes : line)
+        if (writes.core != core)
+          compare(access, core, writes);
+    });
   }
 
   void compare(const GlobalAccess& access, uint32_t core, const Writes& writes) {
