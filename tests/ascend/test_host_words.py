@@ -187,9 +187,18 @@ def elements_of_one_line(C: T.Tensor((64, 64), "float32")):
 
 
 def test_elements_of_one_cache_line_are_named(capfd: pytest.CaptureFixture[str]) -> None:
-    """Python warns of it, at the kernel's line, and once."""
-    kernel = tilewright.compile(elements_of_one_line, target="ascend", pass_configs={})
+    """Python warns of it, at the kernel's line, and once; the compiler has done so before."""
     line = elements_of_one_line.function.__code__.co_firstlineno + 3
+    with pytest.warns(TilewrightWarning) as told:
+        kernel = tilewright.compile(elements_of_one_line, target="ascend", pass_configs={})
+    assert [(str(each.message), each.lineno) for each in told] == [
+        (
+            "the scalar units of block 0 and block 1 write 'C'[3, 0] and 'C'[3, 1], which lie in "
+            "one 64-byte cache line; the line that is written back last may undo the other: let "
+            "each core write lines of its own, or copy from UB",
+            line,
+        )
+    ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         kernel(X.copy())

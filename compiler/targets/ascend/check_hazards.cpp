@@ -22,6 +22,7 @@
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/own_order.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/shared_lines.h"
 #include "compiler/targets/ascend/vector_pairs.h"
 #include "compiler/targets/ascend/vector_steps.h"
 
@@ -152,6 +153,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
     toldSwitches.clear();
     hasToldOfVendor = false;
     warnOfVectorPairs(getOperation());
+    if (!structured) // else first turns may end early
+      warnOfSharedLines(getOperation());
     warnOfCubeParts();
     checkBothVectorCores();
     hasOwnCrossFlags = model->hasOwnCrossFlags;
