@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -423,3 +425,70 @@ def test_a_source_that_is_no_text() -> None:
     with pytest.raises(tilewright.CompileError) as caught:
         tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
     assert caught.value.errors[0].message == "T.import_source takes text, not 5 of type int"
+
+
+def rows_apart(rows: int, parts: int, call: Callable[..., None]) -> Any:
+    """Part p of the result holds every `parts`-th row of the source, from row p on."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((rows * parts, 16), "float32"),
+        B: T.Tensor((parts * rows, 16), "float32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1):
+            x = T.alloc_ub((rows * parts, 16), "float32")
+            y = T.alloc_ub((parts * rows, 16), "float32")
+            T.copy(A, x)
+            for part in T.serial(parts):
+                call(
+                    x.access_ptr("r", offset=part * 16),
+                    y.access_ptr("w", offset=part * rows * 16),
+                )
+            T.copy(y, B)
+
+    return main
+
+
+@pytest.mark.parametrize("is_source_first", [True, False])
+def test_copies_of_rows_in_ub_by_name(is_source_first: bool) -> None:
+    """The first three numbers are the source's, whichever pointer comes first."""
+
+    def call(source: Any, target: Any) -> None:
+        pointers = (source, target) if is_source_first else (target, source)
+        name = "tl::ascend::copy_ub_to_ub<float, float, 48>"
+        T.call_extern("handle", name, *pointers, 3, 16, 64, 3, 16, 16)
+
+    main = rows_apart(3, 4, call)
+    a = random.standard_normal((12, 16)).astype(np.float32)
+    wanted = np.concatenate([a[part::4] for part in range(4)])
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    np.testing.assert_array_equal(kernel(a), wanted)
+    same = np.zeros_like(a)
+    interpret(main, a, same)
+    np.testing.assert_array_equal(same, wanted)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ((3, 16, 64, 3, 8, 16), "of 48 elements takes 3 x 16 of them and gives 3 x 8"),
+        ((2, 16, 64, 2, 16, 16), "of 48 elements takes 2 x 16 of them and gives 2 x 16"),
+        (
+            (3, 16, 80, 3, 16, 16),
+            "rows of 16 elements that begin 80 elements apart in 'x', which has 192: its size must "
+            "be a multiple of the distance, and the rows no longer than that",
+        ),
+        ((3, 16, 8, 3, 16, 16), "rows of 16 elements that begin 8 elements apart in 'x'"),
+        (
+            (0, 16, 64, 0, 16, 16),
+            "copies rows whose numbers are known while compiling, and above 0",
+        ),
+    ],
+)
+def test_wrong_copies_of_rows_in_ub(numbers: tuple[int, ...], message: str) -> None:
+    def call(source: Any, target: Any) -> None:
+        name = "tl::ascend::copy_ub_to_ub<float, float, 48>"
+        T.call_extern("handle", name, source, target, *numbers)
+
+    with pytest.raises(tilewright.CompileError, match=re.escape(message)):
+        rows_apart(3, 4, call).capture()

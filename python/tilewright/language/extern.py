@@ -87,6 +87,21 @@ class Pointer:
         tiles = reshape(self.buffer, [total // size, rows, columns])
         return RegionRef(tiles, [offset // size, 0, 0], [1, rows, columns], [True, False, False])
 
+    def rows_of(self, rows: int, columns: int, pitch: int) -> RegionRef:
+        """So many rows from here on, of so many elements each, `pitch` from start to start."""
+        from .memory import reshape
+
+        total = math.prod(self.buffer.shape)
+        if columns > pitch or total % pitch:
+            raise unsupported(
+                f"rows of {columns} elements that begin {pitch} elements apart in "
+                f"{self.buffer.name!r}, which has {total}: its size must be a multiple of the "
+                "distance, and the rows no longer than that"
+            )
+        view = reshape(self.buffer, [total // pitch, pitch])
+        offsets = [self.offset // pitch, self.offset % pitch]
+        return RegionRef(view, offsets, [rows, columns], [False, False])
+
 
 class Range:
     """One dim of a region: `min` and `extent`."""
@@ -162,7 +177,7 @@ def call_extern(*arguments: Any, dtype: Any = None, reference: Any = None, **nam
     gemm, copied = _GEMM.fullmatch(name), _COPY_IN_UB.fullmatch(name)
     if gemm is not None:
         _call_gemm(gemm, args)
-    elif copied is not None and len(args) == 2:
+    elif copied is not None and len(args) in (2, 8):
         _call_copy(int(copied[1]), args)
     elif name.startswith("AscendC::") and short in _ELEMENT_WISE:
         _call_element_wise(name, args)
@@ -211,10 +226,28 @@ def _call_gemm(match: re.Match[str], args: tuple[Any, ...]) -> None:
 
 
 def _call_copy(count: int, args: tuple[Any, ...]) -> None:
+    """Of `count` elements in a row, or, with the source's rows, columns and pitch and the target's,
+    of rows. The masks of the pointers say which is the source; in C++ the target is the first."""
     from .tile_ops import copy
 
-    target, source = (_pointer(each, "tl::ascend::copy_ub_to_ub") for each in args)
-    copy(source.elements(count), target.elements(count))
+    name = "tl::ascend::copy_ub_to_ub"
+    first, second = (_pointer(each, name) for each in args[:2])
+    source, target = (first, second) if first.access == "r" else (second, first)
+    if len(args) == 2:
+        copy(source.elements(count), target.elements(count))
+        return
+    known = [n if isinstance(n, int) else current().constant_value(n) for n in args[2:]]
+    rows, columns, pitch, *others = [n or 0 for n in known]
+    if min(rows, columns, pitch, *others) < 1:
+        raise unsupported(
+            f"{name} copies rows whose numbers are known while compiling, and above 0"
+        )
+    if others[:2] != [rows, columns] or rows * columns != count:
+        raise LanguageError(
+            f"{name} of {count} elements takes {rows} x {columns} of them and gives "
+            f"{others[0]} x {others[1]}"
+        )
+    copy(source.rows_of(rows, columns, pitch), target.rows_of(rows, columns, others[2]))
 
 
 def call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
