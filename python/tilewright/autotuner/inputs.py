@@ -81,6 +81,8 @@ class InputSupply:
         self._supply_type = supply_type
         self._keep = keep
         self._kept: list[Any] | None = None
+        #: Whether some were random ones.
+        self.made_random = False
 
     def __call__(self, kernel: JITKernel) -> list[Any]:
         given = get_autotune_inputs()
@@ -95,6 +97,7 @@ class InputSupply:
 
     def _made(self, kernel: JITKernel) -> list[Any]:
         if self._supply_prog is None:
+            self.made_random = True
             return kernel.get_profiler(self._supply_type).inputs()
         outputs = {number % len(kernel.params) for number in kernel.made_idx}
         return list(self._supply_prog([p for n, p in enumerate(kernel.params) if n not in outputs]))

@@ -107,6 +107,30 @@ def test_the_error_begins_with_what_became_of_them():
         tuned(scaled, [{"blok": 32}, {"factor": 3}], ref_prog=twice)(4096)
 
 
+def test_the_error_tells_of_random_inputs_that_a_kernel_may_not_be_made_for():
+    @tl.jit(out_idx=[-1], target="ascend")
+    def half_written(block: int):
+        @T.prim_func
+        def main(A: T.Tensor((block,), "float32"), C: T.Tensor((block,), "float32")):
+            with T.Kernel(1, is_npu=True):
+                tile = T.alloc_ub((block,), "float32")
+                if A[0] > 1e30:  # never
+                    T.copy(A, tile)
+                T.barrier_all()
+                T.copy(tile, C)
+
+        return main
+
+    told = "random inputs; set_autotune_inputs(...) or supply_prog gives them others."
+    with pytest.raises(TuningError) as random:
+        tuned(half_written, [{"block": 32}])()
+    assert "which nothing has written" in str(random.value)
+    assert str(random.value).endswith(told)
+    with pytest.raises(TuningError) as given, set_autotune_inputs(np.zeros(32, np.float32)):
+        tuned(half_written, [{"block": 32}])()
+    assert "random inputs" not in str(given.value)
+
+
 def test_a_slow_candidate_is_stopped_early():
     configs = [{"turns": 1}, {"turns": 5000}]
     result = tuned(scaled, configs, early_stop=True, early_stop_factor=2.0, rep=20).tune(65536)

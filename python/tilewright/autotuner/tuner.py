@@ -247,11 +247,22 @@ class _Run:
         if not measured:
             raise TuningError(
                 f"autotune: {name}: {why_none(self.candidates)}\n{format_table(self.candidates)}"
+                f"{self._of_random_inputs()}"
             )
         best = min(measured, key=lambda c: c.latency or 0.0)
         best.state = "best"
         assert best.latency is not None
         return AutotuneResult(best.config, best.latency, self.ref_latency, self.candidates)
+
+    def _of_random_inputs(self) -> str:
+        """What helps if a kernel fails on inputs that it isn't made for."""
+        ran = any(c.state == "failed" and c.compile_time is not None for c in self.candidates)
+        if not ran or not self.supply.made_random:
+            return ""
+        return (
+            "\nThey were run on random inputs; set_autotune_inputs(...) or supply_prog gives them "
+            "others."
+        )
 
     def _try(self, candidate: Candidate, bar: Progress) -> None:
         if candidate.state == "measured":
