@@ -48,7 +48,7 @@ IN_KERNELS = [
         "T.gemm(S, S, S, transpose_a=True)",
         "transpose_a=True",
         "T.gemm has no argument 'transpose_a'; did you mean 'transpose_A'? (it has: A, B, C, "
-        "transpose_A, transpose_B, policy, clear_accum, k_pack, mbar, annotations)",
+        "transpose_A, transpose_B, policy, clear_accum, k_pack, mbar, annotations, wg_wait)",
     ),
     (
         "T.fill(S, 0, zeros=1)",
