@@ -230,6 +230,8 @@ public:
   std::vector<Frame> frames;
   std::vector<MacroFrame> macros;
   std::vector<SafeValueScope> safeValueScopes; // that are open
+  /// Conditions that hold, or don't, where the value counts that is being built.
+  std::vector<std::pair<mlir::Value, bool>> assumptions;
   std::vector<DoubtfulCall> doubtfulCalls;
   std::deque<ValueRecord> values;
   std::deque<BufferRecord> buffers;

@@ -222,26 +222,30 @@ bool replaceByBound(LinearForm& form, mlir::Value variable) {
   return addScaled(form, mlir::cast<mlir::Value>(bound), coefficient, 0);
 }
 
-/// What is known in a region of a kernel that is being built: its symbols have no attributes yet, but they alone are
+/// What is known where a kernel is being built: its symbols have no attributes yet, but they alone are
 /// arguments of type index.
-IndexRanges rangesWhileBuilding(mlir::Region* region) {
+IndexRanges rangesWhileBuilding(const Construction& state) {
+  mlir::Region* region = state.ir.getInsertionBlock()->getParent();
   IndexRanges ranges = rangesIn(region);
   for (mlir::Region* around = region; around; around = around->getParentRegion())
     if (mlir::isa<mlir::FunctionOpInterface>(around->getParentOp()))
       for (mlir::BlockArgument argument : around->getArguments())
         if (argument.getType().isIndex())
           ranges.assume(argument, {0, IndexRanges::kLargestDim});
+  for (auto [condition, holds] : state.assumptions)
+    if (condition)
+      ranges.learn(condition, holds);
   return ranges;
 }
 
 } // namespace
 
-bool isAlwaysNegative(mlir::Value index, mlir::Region* place) {
+bool isAlwaysNegative(const Construction& state, mlir::Value index) {
   LinearForm form;
   if (!addScaled(form, index, 1, 0))
     return false;
   joinSameTerms(form);
-  IndexRanges ranges = rangesWhileBuilding(place);
+  IndexRanges ranges = rangesWhileBuilding(state);
   // Intervals don't know that `i - m` is below 0 for i below m; with the bound in the place of i they do.
   for (int loops = 0; loops < 16; ++loops) {
     if (auto most = mostOf(form, ranges); most && *most < 0)
@@ -253,8 +257,8 @@ bool isAlwaysNegative(mlir::Value index, mlir::Region* place) {
   return false;
 }
 
-bool isNeverNegative(mlir::Value index, mlir::Region* place) {
-  return rangesWhileBuilding(place).rangeOf(index).low >= 0;
+bool isNeverNegative(const Construction& state, mlir::Value index) {
+  return rangesWhileBuilding(state).rangeOf(index).low >= 0;
 }
 
 std::optional<ExactRange> rangeOf(mlir::Value index) {

@@ -357,8 +357,17 @@ bool KernelBuilder::isNegative(const Index& index) const {
     return *number < 0;
   const auto& value = std::get<Value>(index);
   return !value.isPoison() && state->isOurs(value) && value.dtype().isInteger() &&
-         builder::isAlwaysNegative(state->indexIr(index),
-                                   state->ir.getInsertionBlock()->getParent());
+         builder::isAlwaysNegative(*state, state->indexIr(index));
+}
+
+void KernelBuilder::beginAssumption(Value condition, bool holds) {
+  const bool isKnown = !condition.isPoison() && state->isOurs(condition);
+  state->assumptions.emplace_back(isKnown ? state->toIr(condition) : mlir::Value(), holds);
+}
+
+void KernelBuilder::endAssumption() {
+  if (!state->assumptions.empty())
+    state->assumptions.pop_back();
 }
 
 bool KernelBuilder::isNeverNegative(const Index& index) const {
@@ -367,8 +376,7 @@ bool KernelBuilder::isNeverNegative(const Index& index) const {
   const auto& value = std::get<Value>(index);
   if (value.isPoison() || !state->isOurs(value) || !value.dtype().isInteger())
     return false;
-  return !value.dtype().isSigned() ||
-         builder::isNeverNegative(state->toIr(value), state->ir.getInsertionBlock()->getParent());
+  return !value.dtype().isSigned() || builder::isNeverNegative(*state, state->toIr(value));
 }
 
 bool KernelBuilder::endsUpdate() const {

@@ -144,6 +144,24 @@ TEST_F(MemoryTest, RefusesIndicesThatLeaveTheBufferInSomeIteration) {
   EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: 'S' was allocated here"));
 }
 
+TEST_F(MemoryTest, WhatCountsOnlyUnderAConditionMayCountFromTheEnd) {
+  Buffer A = tensor("A", {int64_t{8}});
+  Value n = line().scalar("n", dt("int32"));
+  launch();
+  Value isAbove = line().binary("gt", n, b.constant(int64_t{0}));
+  b.beginAssumption(isAbove, true);
+  EXPECT_TRUE(b.isNegative(b.unary("neg", n)));
+  EXPECT_TRUE(b.isNeverNegative(n));
+  b.endAssumption();
+  EXPECT_FALSE(b.isNegative(b.unary("neg", n)));
+  EXPECT_FALSE(b.isNeverNegative(n));
+  b.beginAssumption(isAbove, false);
+  EXPECT_TRUE(b.isNegative(b.binary("sub", n, b.constant(int64_t{1}))));
+  b.endAssumption();
+  line().load(A, at({n}));
+  EXPECT_NE(finish(), nullptr);
+}
+
 TEST_F(MemoryTest, BehindALoopThatEndsEarlyAllRuns) {
   launch({int64_t{4}}, {int64_t{64}});
   Buffer S = alloc("S", {8});

@@ -138,7 +138,7 @@ std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buf
   for (size_t dim = 0; dim < indices.size(); ++dim) {
     auto given = state.toIndex(indices[dim], what(dim, record));
     if (given && names == Names::Element && !known(*given) &&
-        isAlwaysNegative(state.indexIr(*given), state.ir.getInsertionBlock()->getParent()))
+        isAlwaysNegative(state, state.indexIr(*given)))
       given = fromEnd(state, record.shape[dim], *given);
     auto index = given ? resolveIndex(state, record, dim, *given) : std::nullopt;
     if (!index)

@@ -43,6 +43,8 @@ public:
   void leave();
   /// What a value is known to be until the place is left.
   void assume(mlir::Value value, IndexRange range);
+  /// The same of a condition that holds, or doesn't.
+  void learn(mlir::Value condition, bool holds);
 
   IndexRange rangeOf(mlir::Value value);
 
@@ -62,7 +64,6 @@ private:
     mlir::Value below; // value < below, if set
   };
 
-  void learn(mlir::Value condition, bool holds);
   void learnComparison(mlir::Operation* comparison, bool holds);
   IndexRange compute(mlir::Value value);
   IndexRange computeArgument(mlir::BlockArgument argument);

@@ -211,6 +211,10 @@ public:
   /// is built between `beginSelect` and `elseSelect` runs only where the condition is true, what
   /// follows up to `endSelect` only where it is false.
   Value select(Value condition, Value whenTrue, Value whenFalse);
+  /// What is built up to the end, in any case, counts only where the condition is what `holds` says: a side of `select`.
+  /// Then an index may be negative there always, and count from the end.
+  void beginAssumption(Value condition, bool holds);
+  void endAssumption();
   void beginSelect(Value condition);
   void elseSelect(Value whenTrue);
   Value endSelect(Value whenFalse);

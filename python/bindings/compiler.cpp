@@ -290,6 +290,8 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
       .def("annotate_overlaps", &KernelBuilder::annotateOverlaps, "tensor"_a)
       .def("annotate_reducer", &KernelBuilder::annotateReducer, "tile"_a, "op"_a)
       .def("ends_update", &KernelBuilder::endsUpdate)
+      .def("begin_assumption", &KernelBuilder::beginAssumption, "condition"_a, "holds"_a)
+      .def("end_assumption", &KernelBuilder::endAssumption)
       .def("is_negative", &KernelBuilder::isNegative, "index"_a)
       .def("is_never_negative", &KernelBuilder::isNeverNegative, "index"_a)
       .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)

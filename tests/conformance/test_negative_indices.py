@@ -249,3 +249,38 @@ def test_what_leaves_a_tile_touches_no_other_on_the_cpu(n):
     tilewright.compile(kernel, target="cpu")(a, b, c, n)
     np.testing.assert_array_equal(b, [a, middle, a])
     np.testing.assert_array_equal(c, [read, read])
+
+
+@pytest.mark.parametrize("space", ["tensor", "tile", "tensor of n"])
+def test_a_side_of_a_choice_is_as_a_branch(agree, space):
+    """What is always negative where the side counts: one that isn't chosen is computed, too."""
+    extent = T.dynamic("n") if space == "tensor of n" else 16
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((extent,), "int32"),
+        At: T.Tensor((24,), "int32"),
+        B: T.Tensor((6, 24), "int32"),
+    ):
+        with T.Kernel(1, threads=1):
+            tile = T.alloc_shared((16,), "int32")
+            T.copy(A[0:16], tile)
+            source = tile if space == "tile" else A
+            for i in T.serial(24):
+                j = At[i]
+                if 0 < j <= 16:
+                    B[0, i] = source[-j]
+                else:
+                    B[0, i] = -1
+                B[1, i] = source[-j] if 0 < j <= 16 else -1
+                B[2, i] = T.if_then_else(j > 0 and j <= 16, source[-j], -1)
+                B[3, i] = -1 if j <= 0 or j > 16 else source[-j]
+                B[4, i] = j > 0 and j <= 16 and source[-j] > 107
+                B[5, i] = j <= 0 or j > 16 or source[-j] > 107
+
+    a = np.arange(100, 116, dtype=np.int32)
+    index = np.arange(-4, 20, dtype=np.int32)
+    counts = (index > 0) & (index <= 16)
+    found = np.where(counts, a[-np.where(counts, index, 1)], -1)
+    rows = [found] * 4 + [counts & (found > 107), ~counts | (found > 107)]
+    agree(kernel, [a, index, np.zeros((6, 24), np.int32)], {2: np.stack(rows).astype(np.int32)})

@@ -427,7 +427,7 @@ class ExpressionEvaluator(ABC):
 
         if not all(is_total(self, v) for v in nodes):
             return choice(self.tracer.choose, compute, lambda: decided)
-        with self.tracer.reads_may_be_outside():
+        with self.tracer.only_where(first, is_and):
             right = compute()
         self.mark(node)
         if isinstance(right, Poison):
@@ -463,8 +463,10 @@ class ExpressionEvaluator(ABC):
             return self.tracer.choose(
                 condition, lambda: self.value(then), lambda: self.value(other)
             )
-        with self.tracer.reads_may_be_outside():
-            when_true, when_false = self.value(then), self.value(other)
+        with self.tracer.only_where(condition, True):
+            when_true = self.value(then)
+        with self.tracer.only_where(condition, False):
+            when_false = self.value(other)
         self.mark(node)
         if has_poison((when_true, when_false)):
             return POISON

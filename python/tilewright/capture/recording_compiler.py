@@ -145,6 +145,12 @@ class KernelBuilder:
         known = int(value) if dtype != "float32" and isinstance(value, int) else None
         return Handle(name, dtype or "int32", known)
 
+    def begin_assumption(self, condition: Handle, holds: bool) -> None:
+        """What an index may be is no matter of the capture."""
+
+    def end_assumption(self) -> None:
+        """The same."""
+
     def is_constant(self, value: Handle) -> bool:
         return value.known is not None
 
