@@ -310,6 +310,13 @@ mlir::Value isInside(builder::Construction& state, mlir::Value tensor, mlir::Val
   return before;
 }
 
+/// What stands for elements beyond a buffer, in its dtype: a view may have another one than what the number was given for.
+mlir::Value numberBeyond(builder::Construction& state, const BufferRecord& record,
+                         const builder::Constant& given) {
+  const Dtype literal = given.isReal ? Dtype::float32() : Dtype::int64();
+  return state.toIr(state.addConstant(given, literal, /*isLiteral=*/true), record.dtype);
+}
+
 /// What is stored in a tile with padding: that, where an element of a tensor that the value is made of lies outside.
 mlir::Value orPadding(builder::Construction& state, const BufferRecord& record, mlir::Value value) {
   llvm::SmallVector<mlir::Value> open = {value};
@@ -328,7 +335,7 @@ mlir::Value orPadding(builder::Construction& state, const BufferRecord& record, 
   }
   if (!inside)
     return value;
-  const mlir::Value padding = state.constantIr(*record.padding, value.getType());
+  const mlir::Value padding = numberBeyond(state, record, *record.padding);
   return mlir::arith::SelectOp::create(state.ir, state.location(), inside, value, padding);
 }
 
@@ -337,7 +344,7 @@ mlir::Value orSafeValue(builder::Construction& state, const BufferRecord& record
                         mlir::ValueRange indices, mlir::Value read) {
   mlir::OpBuilder& ir = state.ir;
   mlir::Location at = state.location();
-  mlir::Value safe = state.constantIr(*record.safeValue, read.getType());
+  mlir::Value safe = numberBeyond(state, record, *record.safeValue);
   mlir::Value inside = isInside(state, record.ir, indices);
   return inside ? mlir::arith::SelectOp::create(ir, at, inside, read, safe) : read;
 }

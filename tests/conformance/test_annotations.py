@@ -232,6 +232,30 @@ def test_annotate_padding(agree, dtype, pad):
     agree(kernel, [a.astype(dtype), *outputs], expected)
 
 
+@pytest.mark.parametrize("annotate", [T.annotate_safe_value, T.annotate_padding])
+@pytest.mark.parametrize("dtype", ["int32", "float16"])
+def test_a_view_of_another_dtype_has_the_number_in_that(agree, numpy_dtypes, annotate, dtype):
+    """Copies and single reads agree."""
+    count = 8 if dtype == "int32" else 16
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), n: T.int32, B: T.Tensor((2, 20), dtype)):
+        with T.Kernel(1, threads=32):
+            annotate({A: 2.75})
+            view = T.view(A, (count,), dtype)
+            tile = T.alloc_shared((20,), dtype)
+            T.copy(view[n : n + 20], tile)
+            T.copy(tile, B[0, 0:20])
+            for i in T.Parallel(20):
+                B[1, i] = view[n + i]
+
+    a = np.arange(8, dtype=np.float32)
+    inside = a.view(numpy_dtypes[dtype])[4:]
+    row = np.full(20, 2.75).astype(numpy_dtypes[dtype])
+    row[: len(inside)] = inside
+    agree(kernel, [a, 4, np.zeros((2, 20), row.dtype)], {2: np.stack([row, row])})
+
+
 def test_padding_is_a_constant_that_fits():
     @T.prim_func
     def kernel(A: T.Tensor((8,), "int8"), n: T.int32):
