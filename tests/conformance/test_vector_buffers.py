@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import runpy
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,57 @@ def test_loads_stores_arithmetic_and_casts(agree, random):
     expected = a[::-1] * 2 + 0.5 + a
     zeros = np.zeros((8, 4), np.float32)
     agree(vectors, [a, zeros, zeros.astype(np.int8)], {1: expected, 2: expected.astype(np.int8)})
+
+
+def test_lanes(agree, random):
+    """Of an element of a buffer, to read and to store, and of a vector; -1 is the last one."""
+
+    @T.prim_func
+    def lanes(A: T.Tensor((8,), "float32x4"), B: T.Tensor((8,), "float32x4")):
+        with T.Kernel(1, threads=8):
+            t = T.get_thread_binding()
+            s = T.alloc_shared((8,), "float32x4")
+            s[t] = A[t] * 2.0
+            v = s[t]
+            s[t][0] = A[t][3] + v[1]
+            s[t][-1] += v[-2]
+            for _ in T.unroll(1):
+                s[t][1] = s[t][T.int32(2)] - v[0]
+            B[t] = s[t]
+
+    a = random.standard_normal((8, 4)).astype(np.float32)
+    expected = a * 2
+    expected[:, 0], expected[:, 1] = a[:, 3] + 2 * a[:, 1], 2 * (a[:, 2] - a[:, 0])
+    expected[:, 3] += 2 * a[:, 2]
+    agree(lanes, [a, np.zeros_like(a)], {1: expected})
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("A[0][4] = 1.0", "there is no lane 4 in a vector of 4 lanes"),
+        ("A[0][1] = (A[1] * 2.0)[-5]", "there is no lane -5 in a vector of 4 lanes"),
+        (
+            "A[0][n] = 1.0",
+            "the number of a lane is an integer that is known while compiling, not a value of the "
+            "running kernel",
+        ),
+    ],
+)
+def test_lanes_that_there_are_not(statement, message, tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text(f"""import tilewright.language as T
+
+@T.prim_func
+def kernel(A: T.Tensor((8,), "float32x4"), n: T.int32):
+    with T.Kernel(1, threads=1):
+        {statement}
+""")
+    kernel = runpy.run_path(str(path))["kernel"]
+    with pytest.raises(tilewright.CompileError) as caught:
+        kernel.capture()
+    (error,) = caught.value.errors
+    assert (error.message, error.place.line) == (message, 6)
 
 
 def test_copies_fills_and_atomics(agree, random):

@@ -376,9 +376,18 @@ class RegionRef:
 
 
 class VectorElement(RegionRef):
-    """`A[i]` of a buffer of vectors: the lanes there, as one value."""
+    """`A[i]` of a buffer of vectors: the lanes there, as one value; `A[i][0]` is one of them."""
 
     __slots__ = ()
+
+    def __getitem__(self, lane: Any) -> Element:
+        from .vectors import lane_number
+
+        *before, first = self.offsets
+        return Element(self.buffer, (*before, first + lane_number(lane, self.extents[-1])))
+
+    def __setitem__(self, lane: Any, value: Any) -> None:
+        self.buffer.tracer.store(self[lane], value)
 
 
 class Shape(tuple):  # type: ignore[type-arg]

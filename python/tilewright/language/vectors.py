@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import operator
 
-from ..capture.tracer import current, guarded_by_poison
+from ..capture.tracer import current, describe, guarded_by_poison
 from .dtypes import Dtype, to_dtype
 from .values import (
     BufferRef,
     Element,
+    Expr,
     LanguageError,
     RegionRef,
     Traced,
@@ -56,8 +57,10 @@ class Vector:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.lanes)
 
-    def __getitem__(self, lane: int) -> Any:
-        return self.lanes[lane]
+    def __getitem__(self, lane: Any) -> Any:
+        if isinstance(lane, slice):
+            return self.lanes[lane]
+        return self.lanes[lane_number(lane, len(self.lanes))]
 
     def astype(self, dtype: Any) -> Any:
         return cast_lanes(self, dtype)
@@ -94,6 +97,23 @@ def _add_operators() -> None:
 
 
 _add_operators()
+
+
+def lane_number(lane: Any, count: int) -> int:
+    """Of a vector of `count` lanes the number of one, which counts from the end where it is
+    negative."""
+    known = current().constant_value(lane) if isinstance(lane, Expr) else lane
+    if not isinstance(known, int):
+        raise LanguageError(
+            "the number of a lane is an integer that is known while compiling, not "
+            f"{describe(lane)}",
+            python=TypeError,
+        )
+    if not -count <= known < count:
+        raise LanguageError(
+            f"there is no lane {known} in a vector of {count} lanes", python=IndexError
+        )
+    return known % count
 
 
 def vector_of(value: Any, what: str) -> Vector:
