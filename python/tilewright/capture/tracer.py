@@ -432,13 +432,17 @@ class Tracer:
     @contextmanager
     def only_where(self, condition: object, holds: bool) -> Iterator[None]:
         """What is computed here, in any case, counts only where the condition holds, or doesn't."""
-        builder = self.builder
-        builder.begin_assumption(self.value(condition), holds)
+        builder = (
+            self.builder if isinstance(condition, Traced) else None
+        )  # an element tells nothing
+        if builder is not None:
+            builder.begin_assumption(self.value(condition), holds)
         try:
             with self.reads_may_be_outside():
                 yield
         finally:
-            builder.end_assumption()
+            if builder is not None:
+                builder.end_assumption()
 
     def begin_said(self) -> None:
         """A launch or block begins, to whose end what it says of such reads holds."""
