@@ -322,14 +322,23 @@ class EagerCall:
         for statement in self.plan.source.node.body:
             if isinstance(statement, ast.With):
                 break
-            target = getattr(statement, "target", None)
-            if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name):
-                if target.id in self.values:
-                    self._declare(target.id, evaluate.annotation(statement.annotation), found)
-                elif statement.value is not None:
-                    evaluate.assign([target], statement.value)
-            else:
-                evaluate.run(statement, self.python)
+            self._read_statement(statement, evaluate, found)
+
+    def _read_statement(
+        self, statement: ast.stmt, evaluate: _Evaluator, found: dict[str, int]
+    ) -> None:
+        """What a statement before the launch declares and binds; of an if that which it does."""
+        target = getattr(statement, "target", None)
+        if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name):
+            if target.id in self.values:
+                self._declare(target.id, evaluate.annotation(statement.annotation), found)
+            elif statement.value is not None:
+                evaluate.assign([target], statement.value)
+        elif isinstance(statement, ast.If):
+            for each in evaluate.taken(statement):
+                self._read_statement(each, evaluate, found)
+        else:
+            evaluate.run(statement, self.python)
 
     def _signature_annotations(self) -> list[ast.expr]:
         arguments = self.plan.source.node.args
@@ -728,16 +737,16 @@ class _Evaluator:
             self.assign([node.target], ast.copy_location(_joined(node, before), node))
         elif isinstance(node, ast.Import | ast.ImportFrom):
             self.bring(node, function)
-        elif isinstance(node, ast.If):
-            try:
-                taken = node.body if self._evaluated(node.test) else node.orelse
-            except Exception:  # the trace reports it, or builds both
-                self._lose(node)
-                return
-            for statement in taken:
-                self.run(statement, function)
         else:
             self._lose(node)
+
+    def taken(self, node: ast.If) -> list[ast.stmt]:
+        """The side of an if that runs; none, and its names are lost, where that isn't known."""
+        try:
+            return node.body if self._evaluated(node.test) else node.orelse
+        except Exception:  # the trace reports it, or builds both
+            self._lose(node)
+            return []
 
     def _lose(self, node: ast.stmt) -> None:
         """What a statement sets that is first run by the trace."""

@@ -601,3 +601,36 @@ def test_extents_of_packed_tensors_count_their_elements(dtype):
     signed = np.where(elements > 7, elements - 16, elements)
     expected = np.concatenate([signed, np.full((3, 1), 32)], 1)
     np.testing.assert_array_equal(widened(held), expected)
+
+
+def test_a_tensor_that_may_be_left_out():
+    """Annotated under an if of Python's: it is None in the kernel, or a tensor."""
+
+    @tilewright.jit
+    def scaled(A, bias=None, scale=None, factor=1.0):
+        M, N = T.const("M, N")
+        A: T.Tensor[[M, N], T.float32]
+        if bias is not None:
+            bias: T.Tensor[[N], T.float32]
+            if scale is None:
+                factor = 3.0
+            else:
+                scale: T.Tensor[[M], T.float32]
+        C = T.empty([M, N], T.float32)
+        with T.Kernel(M, threads=32) as row:
+            for j in T.Parallel(N):
+                C[row, j] = A[row, j] * factor
+                if bias is not None:
+                    C[row, j] += bias[j]
+                    if scale is not None:
+                        C[row, j] *= scale[row]
+        return C
+
+    a, bias = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1, 2, 4], np.float32)
+    scale = np.array([2, 5], np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(scaled(a), a)
+        np.testing.assert_array_equal(scaled(a, bias), a * 3 + bias)
+        np.testing.assert_array_equal(scaled(a, bias, scale), (a + bias) * scale[:, None])
+    with pytest.raises(tilewright.EagerJITBuildError, match="'N' is 3 but argument 'bias' has 2"):
+        scaled(a, scale)
