@@ -13,6 +13,8 @@ pytest.importorskip("tilewright._compiler")
 
 #: Bodies of a kernel, with one `#!` at the end of the line that is wrong, and what is said of it.
 WRONG = {
+    "v = T.view(A, (2, 2, 2))\nv[0, 0] = 1  #!": "this view of 'A' has 3 dimensions but is indexed "
+    "with 2",
     "S = T.alloc_shared((2.5, 4), 'float32')  #!": "expected an integer but got 2.5 of type float",
     "S = T.alloc_fragment((8 / 2,), 'float32')  #!": (
         "expected an integer but got 4.0 of type float; write '//' or T.ceildiv for a quotient"

@@ -110,6 +110,8 @@ class Tracer:
         self.signature: Signature | None = None
         #: What is known of each buffer of T.alloc_reducer.
         self.reducers: dict[Any, Reducer] = {}
+        #: The buffers that T.view made, which have the names of others.
+        self.views: set[Any] = set()
         #: The counts of each buffer of T.alloc_barrier.
         self.barriers: dict[Any, list[int]] = {}
         #: The launch that is open.

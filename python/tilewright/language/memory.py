@@ -196,7 +196,10 @@ def view(src: Any, shape: Any = None, dtype: Any = None) -> Any:
         return tracer.builder.view(handle, extents, dtype)
 
     extents = _shape(shape) if shape is not None else buffer.shape
-    return tracer.made(make, extents, to_dtype(buffer.dtype if dtype is None else dtype))
+    made = tracer.made(make, extents, to_dtype(buffer.dtype if dtype is None else dtype))
+    if isinstance(made, BufferRef):
+        tracer.views.add(made.handle)
+    return made
 
 
 @guarded_by_poison

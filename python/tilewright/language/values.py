@@ -663,8 +663,9 @@ def subscript(buffer: BufferRef, index: object) -> Element | RegionRef | Poison:
     ):
         items = []  # in TileLang, a variable is a buffer of one element
     if len(items) != rank:
+        what = "this view of" if buffer.handle in buffer.tracer.views else "buffer"
         raise LanguageError(
-            f"buffer {buffer.name!r} has {rank} dimension{'s' * (rank != 1)} but is indexed with "
+            f"{what} {buffer.name!r} has {rank} dimension{'s' * (rank != 1)} but is indexed with "
             f"{len(items)}",
             python=IndexError,
         )
