@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/manifest.h"
 
+#include "tilewright/kernel_abi.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -340,7 +342,7 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
   }
   Reader reader;
   Manifest manifest;
-  reader.integer(root, "format", 1, 1);
+  reader.integer(root, "format", 1, TW_KERNEL_FORMAT);
   manifest.name = reader.text(root, "name");
   if (!isIdentifier(manifest.name))
     reader.fail("name", "must be a C identifier");

@@ -191,6 +191,36 @@ TEST(Compile, AStopEndsALongKernel) {
   EXPECT_EQ(left, 1);
 }
 
+// A caller that was built with an earlier kernel_abi.h has a shorter TwLaunch.
+TEST(Compile, TheFormatSaysHowMuchOfALaunchIsUsed) {
+  for (const bool tells : {false, true}) {
+    const std::string text =
+        kernelWith(std::string("%n = arith.constant 7 : i64\n%v = tile.load %x[%c1] : "
+                               "!tile.buffer<64xsi64, global>\n%ok = arith.cmpi slt, %v, %n : i64\n"
+                               "tile.assert %ok, \"x[1] is less than 7, not {}\"") +
+                       (tells ? " {tile.tells}" : ""),
+                   "!tile.buffer<64xsi64, global>");
+    CompiledKernel kernel(text, "native");
+    ASSERT_TRUE(kernel.isLoaded());
+    EXPECT_NE(kernel.artifact->manifest.find(tells ? R"("format":2)" : R"("format":1)"),
+              std::string::npos)
+        << kernel.artifact->manifest;
+    std::vector<int64_t> x(64, 11);
+    std::vector<uint64_t> slots = {slotOf(x)};
+    std::vector<char> scratch(4096);
+    TwLaunch launch{};
+    launch.leave = [](TwLaunch*) {};
+    constexpr int64_t untouched = 0x5A5A5A5A5A5A5A5A;
+    launch.told = untouched;
+    kernel.symbol<TwBlocksFunction>("kernel_blocks")(slots.data(), scratch.data(), 0, 1, &launch);
+    EXPECT_EQ(launch.device_error, 1);
+    EXPECT_EQ(launch.told, tells ? 11 : untouched);
+  }
+  // What format 1 has, for ever.
+  EXPECT_EQ(offsetof(TwLaunch, told),
+            sizeof(int32_t) * 2 + sizeof(void*) * 4 + sizeof(int64_t) * 3);
+}
+
 TEST(Compile, NamesTheHostsCpu) {
   const std::string host = hostCpu();
   EXPECT_NE(host.find(' '), std::string::npos) << host;

@@ -341,7 +341,13 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
     else
       parameters.push_back(parameterToJson(kernel, argument));
   }
-  json::Object manifest{{"format", 1},
+  const bool tells =
+      kernel
+          .walk([](AssertOp op) {
+            return op->hasAttr(kTellsAttr) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+  json::Object manifest{{"format", tells ? 2 : 1},
                         {"name", kernel.getName()},
                         {"target", target},
                         {"cpu", cpu},

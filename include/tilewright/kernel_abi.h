@@ -12,6 +12,10 @@
  * bytes), then every symbol (int64). `scratch` holds the block's on-chip buffers: `scratch_bytes`
  * of the manifest, aligned to 64, one per thread. Blocks are numbered with x fastest. Where the
  * manifest says that a launch is "cooperative", each of its blocks is run by a thread of its own.
+ *
+ * TwLaunch grows at its end. A library uses no more of it than its manifest's "format" says: of format 1 the members up to
+ * `sync_grid`, of format 2 also `told`. So a caller looks at "format" first, and calls no library of a format that its own
+ * copy of this header, TW_KERNEL_FORMAT, doesn't have: that would read and write behind the caller's TwLaunch.
  */
 #ifndef TILEWRIGHT_KERNEL_ABI_H
 #define TILEWRIGHT_KERNEL_ABI_H
@@ -19,6 +23,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The latest format of a manifest. */
+#define TW_KERNEL_FORMAT 2
 
 typedef struct TwLaunch {
   volatile int32_t stop; /* set from outside: the kernel calls `leave` at its next loop edge */
@@ -29,6 +36,7 @@ typedef struct TwLaunch {
   int64_t grid[3];
   char* workspace; /* workspace_bytes of the manifest, shared by all blocks of all launches */
   void (*sync_grid)(struct TwLaunch* launch); /* returns when all blocks have called it */
+  /* Since format 2. */
   int64_t told; /* by the assertion that failed, where its message has a place for a number */
 } TwLaunch;
 

@@ -613,7 +613,7 @@ def test_load_errors(folder):
         "[]": "manifest: not a JSON object",
         "{": "manifest: not a JSON object",
         manifest_of("a b", []): "manifest: 'name' must be a C identifier",
-        manifest_of("x", [], format=2): "manifest: 'format' must be an integer from 1 to 1",
+        manifest_of("x", [], format=3): "manifest: 'format' must be an integer from 1 to 2",
         manifest_of("x", [], out_idx=[0]): "x: out_idx 0 is out of range for 0 parameters",
         manifest_of("x", [one], out_idx=[-1]): "x: out_idx -1 is 's', which is no tensor",
         manifest_of("x", [two], out_idx=[0, -1]): ("x: out_idx names parameter 0, 't', twice"),
