@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 #: Names of targets, and what they mean here.
 TARGETS = {"cpu": "cpu", "llvm": "cpu", "c": "cpu", "reference": "reference", "auto": "auto"}
-TARGETS |= dict.fromkeys(("ascend", "ascendc", "npu"), "ascend")
+TARGETS |= dict.fromkeys(("ascend", "ascendc", "npu", "pto"), "ascend")
 #: Targets of others that are not carried out, and what to take instead.
 _PLANNED = dict.fromkeys(("cuda", "hip", "metal", "webgpu", "cutedsl"), "cpu")
-_PLANNED |= dict.fromkeys(("pto", "npuir"), "ascend")
+_PLANNED |= {"npuir": "ascend"}
 
 #: Set by `tilewright run`: what a script's targets and devices stand for.
 mapped_target: str | None = None
@@ -419,6 +419,10 @@ def _named_target(target: object) -> str | None:
 def resolve_target(target: object = None) -> str:
     """The target that `target`, the environment or `tilewright run --target` choose."""
     name = _named_target(target) or "cpu"
+    if name == "pto":
+        remark(
+            "target 'pto' is 'ascend' here: the same kernels become Ascend C, not PTO instructions"
+        )
     if name in TARGETS:
         return TARGETS[name]
     if name in _PLANNED:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -237,13 +238,12 @@ def test_a_kernel_for_the_target_of_the_environment(monkeypatch):
 def test_targets():
     with pytest.raises(UnsupportedError, match="target 'cuda' is not supported yet"):
         tilewright.jit(gemm.function, target="cuda").compile(8, 8, 8)
-    for target in ("pto", "npuir"):
-        text = (
-            f"target '{target}' is not supported yet; use target='ascend', or 'tilewright run "
-            "--target ascend' to run a script"
-        )
-        with pytest.raises(UnsupportedError, match=text):
-            tilewright.jit(gemm.function, target=target).compile(8, 8, 8)
+    text = (
+        "target 'npuir' is not supported yet; use target='ascend', or 'tilewright run "
+        "--target ascend' to run a script"
+    )
+    with pytest.raises(UnsupportedError, match=text):
+        tilewright.jit(gemm.function, target="npuir").compile(8, 8, 8)
     with pytest.raises(ValueError, match="there is no target 'gpu'"):
         tilewright.compile(gemm.get_tir(8, 8, 8), target="gpu")
     with pytest.raises(TypeError, match=r"jit\(\) got an unexpected keyword argument 'outidx'"):
@@ -502,6 +502,18 @@ def test_methods():
 def test_choices_are_checked_at_the_decorator(choices, kind, message):
     with pytest.raises(kind, match=message):
         tilewright.jit(**choices)(gemm.function)
+
+
+def test_pto_is_ascend_which_a_remark_says_once(monkeypatch):
+    monkeypatch.setattr(tilewright.options, "_remarks", set())
+    message = (
+        "target 'pto' is 'ascend' here: the same kernels become Ascend C, not PTO instructions"
+    )
+    with pytest.warns(tilewright.errors.TilewrightWarning, match=re.escape(message)):
+        assert tilewright.options.resolve_target("pto") == "ascend"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tilewright.options.resolve_target({"kind": "pto"}) == "ascend"
 
 
 @pytest.mark.parametrize("name", ["tl.enable_fast_math", "tilewright.normwise_gemm"])

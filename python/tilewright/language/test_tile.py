@@ -620,6 +620,25 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         "own by T.call_extern (docs/ascend-primitives.md)",
     ),
     (
+        lambda x: T.copy_pa(x, x, x),
+        [ROW],
+        "T.copy_pa is not supported yet; copy page by page: `for i in T.serial(pages): "
+        "T.copy(cache[table[i], 0, 0], tile[i * rows : (i + 1) * rows, :])`",
+    ),
+    (
+        lambda x: T.tile.gemm_v0_mx(x, x, x),
+        [ROW],
+        "T.tile.gemm_v0_mx is not supported yet; this chip's cube unit knows no scales: multiply "
+        "an operand by its scales in a T.Parallel loop, into a tile of float16 or bfloat16, and "
+        "call T.gemm_v0",
+    ),
+    (
+        lambda x: T.mma_mx(x, x, x),
+        [ROW],
+        "T.mma_mx is not supported yet; this chip's cube unit knows no scales: multiply an operand "
+        "by its scales in a T.Parallel loop, into a tile of float16 or bfloat16, and call T.mma",
+    ),
+    (
         lambda x: T.reduce_sum(x, x, 0, 1.5),
         [ROW],
         "T.reduce_sum takes clear (a bool) and real_shape (a list) after dim, not float",

@@ -16,6 +16,14 @@ _LARGEST = (
     "for a small k take k times the T.reduce_max and put the least number in its place, "
     f"or, on an NPU, call TopK in an Ascend C function of your own by T.call_extern {_PAGE}"
 )
+_PAGES = (
+    "copy page by page: `for i in T.serial(pages): T.copy(cache[table[i], 0, 0], "
+    "tile[i * rows : (i + 1) * rows, :])`"
+)
+_SCALED = (
+    "this chip's cube unit knows no scales: multiply an operand by its scales in a T.Parallel "
+    "loop, into a tile of float16 or bfloat16, and call "
+)
 _OTHERS = "exchange between devices outside of the kernel"
 
 #: What there is instead of each, in T and in T.tile.
@@ -23,6 +31,9 @@ _IN_T = {
     "Let": "bind a name before the expression: x = value",
     "env_thread": 'write tx = T.launch_thread("threadIdx.x", extent)',
     "init": "write the first step of a reduction under an if: `if k == 0:`",
+    "copy_pa": _PAGES,
+    "gemm_v0_mx": _SCALED + "T.gemm_v0",
+    "mma_mx": _SCALED + "T.mma",
     "init_sort_buf": _SORT,
     "merge_sort": _MERGE,
     "topk": _LARGEST,
@@ -41,6 +52,9 @@ _IN_TILE = {
     "init_sort_buf": _SORT,
     "merge_sort": _MERGE,
     "topk": _LARGEST,
+    "copy_pa": _PAGES,
+    "gemm_v0_mx": _SCALED + "T.gemm_v0",
+    "mma_mx": _SCALED + "T.mma",
 }
 
 
