@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ..capture.tracer import current
 from .annotate import as_annotations
 from .frames import Loop, ThreadLoop, TileLoop
 from .pipeline_orders import scheduled_statements
@@ -140,6 +141,12 @@ def Pipelined(
     if sync is not None and not isinstance(sync, (list, tuple)):
         raise LanguageError(f"sync of T.Pipelined must be a list, not {sync!r}", python=TypeError)
     scheduled = scheduled_statements(order, stage, group)
+    if isinstance(start, int) and isinstance(stop, int) and 0 < stop < start:
+        current().report(
+            f"T.Pipelined({start}, {stop}) makes no turn: the second argument is the end, as of "
+            f"range; stages are T.Pipelined({start}, num_stages={stop})",
+            "warning",
+        )
     loop = serial(start, stop)
     interval = None if cross_interval == 1 else cross_interval
     extra = _attributes(num_stages=num_stages, order=order, stage=stage, cross_interval=interval)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import TilewrightWarning
 from tilewright.intrinsics import make_col_major_layout, make_nz_layout, make_zn_layout
 from tilewright.testing import interpret
 
@@ -361,6 +363,22 @@ def test_pipelined_takes_start_and_stop() -> None:
     c = np.zeros(8, np.int32)
     interpret(main, c)
     np.testing.assert_array_equal(c, [10, 10, 11, 11, 1, 0, 0, 0])
+
+
+def test_stages_as_the_second_argument_of_pipelined() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((8,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            for i in T.Pipelined(8, 2):
+                C[i] += 1
+
+    message = (
+        "T.Pipelined(8, 2) makes no turn: the second argument is the end, as of range; stages are "
+        "T.Pipelined(8, num_stages=2)"
+    )
+    with pytest.warns(TilewrightWarning, match=re.escape(message)):
+        (told,) = main.capture().warnings
+    assert told.message == message
 
 
 def test_gemm_on_an_npu() -> None:
