@@ -30,6 +30,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <deque>
+#include <utility>
 
 using namespace mlir;
 
@@ -128,7 +129,7 @@ public:
 
 private:
   /// The sides below a branch.
-  bool collect(scf::IfOp branch, Path path) {
+  bool collect(scf::IfOp branch, const Path& path) {
     for (bool isElse : {false, true}) {
       Region& region = isElse ? branch.getElseRegion() : branch.getThenRegion();
       if (region.empty() || region.front().without_terminator().empty())
@@ -170,8 +171,7 @@ private:
         return;
       for (Operation* op : ops)
         side.stepOf[op] = side.steps.size();
-      side.steps.push_back({Step::Run, nullptr, std::move(ops), 0});
-      ops.clear();
+      side.steps.push_back({Step::Run, nullptr, std::exchange(ops, {}), 0});
     };
     for (Operation& op : block) {
       if (op.hasTrait<OpTrait::IsTerminator>())
@@ -327,11 +327,11 @@ private:
   void bringOperands(Side& side, Operation* op, IRMapping& known) {
     op->walk([&](Operation* nested) {
       for (Value operand : nested->getOperands())
-        bring(side, op, operand, known);
+        bring(side, operand, known);
     });
   }
 
-  void bring(Side& side, Operation* user, Value value, IRMapping& known) {
+  void bring(Side& side, Value value, IRMapping& known) {
     if (known.contains(value))
       return;
     if (auto slotOfLoop = counters.find(value); slotOfLoop != counters.end()) {
@@ -501,11 +501,11 @@ private:
       goTo(side, number_ + 1);
       return;
     case Step::Wait:
-      say(side, step.op, cast<tile::AssertOp>(step.op).getCondition());
+      say(side, cast<tile::AssertOp>(step.op).getCondition());
       whereSaid([&] { goTo(side, number_ + 1); });
       return;
     case Step::Choose:
-      say(side, step.op, conditionOf(step.op));
+      say(side, conditionOf(step.op));
       set(at[&side], number(int64_t(step.target)));
       set(moved, number(1));
       whereSaid([&] { goTo(side, number_ + 1); });
@@ -513,8 +513,8 @@ private:
     case Step::Enter: {
       auto loop = cast<tile::ForOp>(step.op);
       forThreadsOf(side, [&](IRMapping& known) {
-        keep(side, step.op, loop.getLower(), counters[loop.getInductionVar()], known);
-        keep(side, step.op, loop.getUpper(), ends[step.op], known);
+        keep(side, loop.getLower(), counters[loop.getInductionVar()], known);
+        keep(side, loop.getUpper(), ends[step.op], known);
       });
       chooseTurn(side, loop, number_ + 1, step.target);
       return;
@@ -522,8 +522,7 @@ private:
     case Step::Next: {
       auto loop = cast<tile::ForOp>(step.op);
       Value counter = counters[loop.getInductionVar()];
-      forThreadsOf(side,
-                   [&](IRMapping& known) { keep(side, step.op, loop.getStep(), said, known); });
+      forThreadsOf(side, [&](IRMapping& known) { keep(side, loop.getStep(), said, known); });
       set(counter, arith::AddIOp::create(builder, place, get(counter), get(said)));
       chooseTurn(side, loop, step.target, number_ + 1);
       return;
@@ -540,8 +539,8 @@ private:
     return cast<tile::ConditionOp>(op).getCondition();
   }
 
-  void keep(Side& side, Operation* op, Value value, Value slot, IRMapping& known) {
-    bring(side, op, value, known);
+  void keep(Side& side, Value value, Value slot, IRMapping& known) {
+    bring(side, value, known);
     set(slot, arith::IndexCastOp::create(builder, place, builder.getI64Type(),
                                          known.lookupOrDefault(value)));
   }
@@ -556,9 +555,9 @@ private:
   }
 
   /// The side's threads say whether a condition holds.
-  void say(Side& side, Operation* op, Value condition) {
+  void say(Side& side, Value condition) {
     forThreadsOf(side, [&](IRMapping& known) {
-      bring(side, op, condition, known);
+      bring(side, condition, known);
       set(said, arith::ExtUIOp::create(builder, place, builder.getI64Type(),
                                        known.lookupOrDefault(condition)));
     });

@@ -151,7 +151,9 @@ std::string AscendKernel::refusalOf(const uint64_t* slots) const {
     const std::string reason = refusalOfGrid(extents, grids.size() > 1 ? 1 : spec.coresPerBlock);
     const std::string place = i < spec.launches.size() ? spec.launches[i].place : "";
     if (!reason.empty())
-      return (place.empty() ? spec.name + ": " : place + ": error: ") + reason;
+      return std::string(place.empty() ? spec.name : place)
+                 .append(place.empty() ? ": " : ": error: ") +
+             reason;
   }
   return "";
 }

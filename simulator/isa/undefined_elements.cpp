@@ -3,6 +3,7 @@
 // computes both sides of a choice and takes one, so that only what is taken counts.
 #include "simulator/isa/elementwise.h"
 #include "simulator/isa/vector.h"
+#include "simulator/memory/local_memory.h"
 
 #include <cstring>
 #include <set>

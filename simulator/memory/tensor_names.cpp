@@ -33,7 +33,7 @@ std::string TensorName::elementAt(int64_t offset) const {
   // What lies between two rows belongs to the end of the first.
   std::string text = std::to_string(std::min(element - row * pitch, shape.back() - 1)) + "]";
   for (size_t dim = shape.size() - 1; dim-- > 1; row = floorDivided(row, shape[dim]))
-    text = std::to_string(row - floorDivided(row, shape[dim]) * shape[dim]) + ", " + text;
+    text.insert(0, std::to_string(row - floorDivided(row, shape[dim]) * shape[dim]) + ", ");
   return "[" + std::to_string(row) + ", " + text;
 }
 

@@ -28,13 +28,13 @@ TEST(TensorNames, SayElements) {
   EXPECT_EQ(outside(1, -4, 0, false), "'a' is read at [-1], but its shape is (64)");
   EXPECT_EQ(outside(1, 252, 256), "");
   // Rows of 60 lie 64 apart.
-  EXPECT_EQ(outside(2, 30 * 256, 38 * 256),
+  EXPECT_EQ(outside(2, int64_t{30} * 256, int64_t{38} * 256),
             "'b' is written at [30, 0] to [37, 59], but its shape is (32, 60)");
-  EXPECT_EQ(outside(2, -3 * 256, 256),
+  EXPECT_EQ(outside(2, int64_t{-3} * 256, 256),
             "'b' is written at [-3, 0] to [0, 59], but its shape is (32, 60)");
-  EXPECT_EQ(outside(3, 12 * 32, 12 * 32 + 2),
+  EXPECT_EQ(outside(3, int64_t{12} * 32, int64_t{12} * 32 + 2),
             "'c' is written at [4, 0, 0], but its shape is (4, 3, 10)");
-  EXPECT_EQ(outside(3, -2 * 32, -2 * 32 + 2),
+  EXPECT_EQ(outside(3, int64_t{-2} * 32, int64_t{-2} * 32 + 2),
             "'c' is written at [-1, 1, 0], but its shape is (4, 3, 10)");
 }
 

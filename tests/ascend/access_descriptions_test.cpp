@@ -153,6 +153,7 @@ protected:
                     arith::ArithDialect, scf::SCFDialect>();
     context.appendDialectRegistry(registry);
     prepareContext(context);
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): a StreamHook is given the request.
     setStreamHook([](void*, LaunchRequest request) {
       LaunchOptions options;
       options.check = false; // nothing orders them
@@ -296,6 +297,7 @@ protected:
     if (!start)
       return false;
     std::vector<uint64_t> slots;
+    slots.reserve(tensors.data.size() + 1);
     for (std::vector<char>& each : tensors.data)
       slots.push_back(reinterpret_cast<uint64_t>(each.data()));
     slots.push_back(5);

@@ -25,7 +25,7 @@ constexpr unsigned kernelsPerFile = 25;
 
 unsigned files() {
   const char* wanted = std::getenv("TILEWRIGHT_FUZZ_FILES"); // 12 are 300 kernels of each kind
-  return wanted ? static_cast<unsigned>(std::atoi(wanted)) : 1;
+  return wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 1;
 }
 
 /// The report of the launch that the stream hook saw last.
@@ -46,7 +46,7 @@ struct Kernel {
 /// Global memory that the host knows.
 class Tensor {
 public:
-  Tensor() : data(64 * 16) {
+  Tensor() : data(size_t{64} * 16) {
     addGlobalMemory(data.data(), data.size() * sizeof(float));
   }
   Tensor(const Tensor&) = delete;
@@ -66,6 +66,7 @@ protected:
     context.appendDialectRegistry(registry);
     prepareContext(context);
     setStreamHook(
+        // NOLINTNEXTLINE(performance-unnecessary-value-param): a StreamHook is given the request.
         [](void*, LaunchRequest request) { lastReport() = launch(request, nextOptions()); });
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_table.h"
+#include "files.h"
 #include "instantiations.h"
 
 #include "simulator/launch.h"

@@ -33,7 +33,7 @@ TEST(DescribeFinding, NamesTheCaseAndWhatWasTooLarge) {
     values[3] = op.getStep();
   });
   using enum Finding::Kind;
-  const auto text = [&](Finding finding) { return describe(finding, values); };
+  const auto text = [&](const Finding& finding) { return describe(finding, values); };
   EXPECT_EQ(text({}), "");
   EXPECT_EQ(text({.values = {{1, {2, 2}}, {2, {5, model::kEndless}}, {3, {-model::kEndless, 0}}}}),
             "for example where n is 2, m is at least 5 and A.shape[0] is at most 0");

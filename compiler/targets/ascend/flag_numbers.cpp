@@ -23,6 +23,7 @@ std::optional<model::Term> inItsTurns(model::Term term, const model::Program& pr
   if (term.modulus > kMostInTable)
     return std::nullopt;
   std::vector<int64_t> table;
+  table.reserve(static_cast<size_t>(term.modulus));
   for (int64_t rest = 0; rest < term.modulus; ++rest)
     table.push_back(term.bytes * term.ofRest(rest));
   term.bytes = 1;

@@ -34,9 +34,6 @@ namespace tilewright::ascend {
 namespace {
 
 using namespace mlir;
-using tile::BufferRegion;
-using tile::BufferType;
-using tile::MemorySpace;
 
 struct FoldClears : KernelPass<FoldClears> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldClears)

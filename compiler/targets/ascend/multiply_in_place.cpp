@@ -20,7 +20,6 @@ namespace {
 
 using namespace mlir;
 using tile::BufferRegion;
-using tile::BufferType;
 using tile::MemorySpace;
 
 /// Copies that may be the last to write a buffer before `reader` runs.

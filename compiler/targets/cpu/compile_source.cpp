@@ -24,7 +24,7 @@ using namespace llvm;
 
 std::optional<std::string> findCompiler(bool isCpp) {
   if (auto chosen = sys::Process::GetEnv("TILEWRIGHT_CC"))
-    return *chosen;
+    return chosen;
   constexpr StringLiteral ofC[] = {"clang", "clang-22", "cc", "gcc"};
   constexpr StringLiteral ofCpp[] = {"clang++", "clang++-22", "c++", "g++"};
   for (StringRef name : isCpp ? ofCpp : ofC)
@@ -40,13 +40,13 @@ public:
     int file = -1;
     valid = !sys::fs::createTemporaryFile("tilewright", suffix, file, path);
     if (valid)
-      sys::Process::SafelyCloseFileDescriptor(file);
+      valid = !sys::Process::SafelyCloseFileDescriptor(file);
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
     if (valid)
-      (void)sys::fs::remove(path);
+      llvm::consumeError(llvm::errorCodeToError(sys::fs::remove(path)));
   }
 
   std::string content() const {

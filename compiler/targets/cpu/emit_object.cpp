@@ -139,7 +139,7 @@ void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMa
 
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
-      [cancel](llvm::StringRef, llvm::Any) { return !isSet(cancel); });
+      [cancel](llvm::StringRef, const llvm::Any&) { return !isSet(cancel); });
   llvm::PassBuilder builder(&target, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);

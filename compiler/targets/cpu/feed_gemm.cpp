@@ -12,7 +12,6 @@ namespace tilewright::cpu {
 
 using namespace mlir;
 using tile::BufferRegion;
-using tile::BufferType;
 
 namespace {
 

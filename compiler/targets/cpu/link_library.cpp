@@ -35,7 +35,7 @@ public:
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder() {
     if (valid)
-      (void)llvm::sys::fs::remove_directories(path);
+      llvm::consumeError(llvm::errorCodeToError(llvm::sys::fs::remove_directories(path)));
   }
 
   std::string file(llvm::StringRef name) const {

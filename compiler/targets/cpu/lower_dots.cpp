@@ -38,7 +38,6 @@ namespace {
 
 using namespace mlir;
 using tile::BufferRegion;
-using tile::BufferType;
 
 constexpr int64_t kMostRows = 16, kLeastDepth = 256;
 /// Rows of a and of b whose products are summed up at once: 16 sums and 8 rows fit 32 registers, and hide an

@@ -255,7 +255,7 @@ private:
       else
         continue;
       addFlags(tell);
-      append(std::move(tell));
+      append(tell);
       return true;
     }
     return false;

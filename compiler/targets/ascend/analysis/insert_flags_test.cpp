@@ -644,7 +644,7 @@ TEST(Check, NamesTheFaults) {
   hand.statement(loop, Pipe::V, {});
   Sync sync;
   sync.flag = hand.program.addFlag({Agent::Vector, Pipe::MTE2}, {Agent::Vector, Pipe::V}, 0);
-  const auto faultWith = [&](std::vector<SyncKind> kinds) {
+  const auto faultWith = [&](const std::vector<SyncKind>& kinds) {
     loop->body[0]->before.clear();
     for (const SyncKind kind : kinds) {
       sync.kind = kind;

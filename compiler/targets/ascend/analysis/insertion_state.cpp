@@ -111,13 +111,13 @@ void InsertionState::addOtherHalf(const Insertion& there) {
   const bool isFirst = there.from.agent == Agent::Vector;
   place(isFirst ? back : there);
   place(isFirst ? there : back);
-  result.insertions.push_back(std::move(back));
+  result.insertions.push_back(back);
 }
 
 void InsertionState::append(Insertion insertion) {
   insertion.number = nextNumber++;
   place(insertion);
-  result.insertions.push_back(std::move(insertion));
+  result.insertions.push_back(insertion);
 }
 
 void InsertionState::replace(Insertion& insertion, const Insertion& by) {

@@ -198,6 +198,7 @@ private:
   void addUserFlags() {
     // Somewhere, in pairs that may or may not match.
     std::vector<Node*> statements;
+    statements.reserve(program.nodes.size());
     for (Node& node : program.nodes)
       statements.push_back(&node);
     for (int64_t i = below(5); i > 0; --i) {
@@ -248,7 +249,7 @@ bool anyRun(const Program& program, unsigned without, unsigned runs, Stop stop,
 
 inline unsigned cases() {
   const char* wanted = std::getenv("TILEWRIGHT_SYNC_CASES"); // a million takes an hour
-  return wanted ? static_cast<unsigned>(std::atoi(wanted)) : 400;
+  return wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 400;
 }
 
 constexpr unsigned kRuns = 24;

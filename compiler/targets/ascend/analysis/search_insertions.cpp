@@ -87,7 +87,7 @@ void InsertionSearch::add(const Hazard& hazard, const std::vector<Hazard>& hazar
     }
     state.addFlags(insertion);
   }
-  state.append(std::move(insertion));
+  state.append(insertion);
 }
 
 /// From one iteration to a later one: set once before the loop, waited for once after it. Where a
@@ -340,7 +340,7 @@ bool InsertionSearch::addMeeting(unsigned number) {
   meeting.to = {meeting.why.later->queue.agent, Pipe::S};
   meeting.holds = true;
   state.addFlags(meeting);
-  state.append(std::move(meeting));
+  state.append(meeting);
   return isHeldNow(number) || takeBack();
 }
 

@@ -24,8 +24,10 @@ void separateFlags(Program& program) {
     }
   for (auto& [key, range] : ranges) {
     range.made = static_cast<unsigned>(program.flags.size());
-    for (unsigned flag = range.first; flag <= range.last; ++flag)
-      program.flags.push_back(Flag(program.flags[flag]));
+    for (unsigned flag = range.first; flag <= range.last; ++flag) {
+      const Flag own = program.flags[flag];
+      program.flags.push_back(own);
+    }
   }
   for (Node& node : program.nodes)
     if (isOwned(node)) {

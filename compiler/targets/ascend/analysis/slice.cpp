@@ -273,6 +273,7 @@ std::vector<std::set<NodePair>> byQueues(const std::set<NodePair>& pairs) {
   for (const NodePair& pair : pairs)
     groups[{pair.first->queue.index(), pair.second->queue.index()}].insert(pair);
   std::vector<std::set<NodePair>> result;
+  result.reserve(groups.size());
   for (auto& [queues, group] : groups)
     result.push_back(std::move(group));
   return result;
