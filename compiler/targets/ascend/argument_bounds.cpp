@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/argument_bounds.h"
 
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/npu_ops.h"
 #include "compiler/ir/place_of.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
@@ -54,10 +57,38 @@ IndexRanges boundedRangesIn(Region* region) {
   return ranges;
 }
 
+/// Whether the core that does what stands at `place` has stopped before if the number is below 0.
+static bool isRequiredNotNegative(Operation* place, Value number) {
+  auto instruction = dyn_cast<npu::Instruction>(place);
+  const auto isBefore = [&](npu::RequireOp require) {
+    if (!instruction || (require.getOn() && require.getOn() != instruction.getAgent()))
+      return false;
+    auto scope = dyn_cast<ScopeOp>(require->getParentOp());
+    Operation* op = scope && scope.getAgent() == instruction.getAgent() &&
+                            scope->getBlock() == place->getBlock()
+                        ? scope.getOperation()
+                        : require.getOperation();
+    return op->getBlock() == place->getBlock() && op->isBeforeInBlock(place);
+  };
+  return llvm::any_of(number.getUsers(), [&](Operation* user) {
+    auto compare = dyn_cast<arith::CmpIOp>(user);
+    return compare && compare.getPredicate() == arith::CmpIPredicate::sgt &&
+           compare.getLhs() == number && isConstantIntValue(compare.getRhs(), -1) &&
+           llvm::any_of(compare->getUsers(), [&](Operation* each) {
+             auto require = dyn_cast<npu::RequireOp>(each);
+             return require && isBefore(require);
+           });
+  });
+}
+
 IndexRange boundedRangeAt(Operation* place, OpFoldResult number) {
   if (std::optional<int64_t> fixed = getConstantIntValue(number))
     return {*fixed, *fixed};
-  return boundedRangesIn(place->getParentRegion()).rangeOf(cast<Value>(number));
+  const auto value = cast<Value>(number);
+  IndexRange range = boundedRangesIn(place->getParentRegion()).rangeOf(value);
+  if (range.low < 0 && range.high >= 0 && isRequiredNotNegative(place, value))
+    range.low = 0;
+  return range;
 }
 
 } // namespace tilewright::ascend

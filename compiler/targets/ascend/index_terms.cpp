@@ -214,9 +214,30 @@ std::optional<IndexSum> IndexTerms::of(Value value) {
   return isOffset ? between(value) : std::nullopt;
 }
 
+/// Of an argument plus a constant, say, which isn't where it would be if it had wrapped round: what stands before `op` has
+/// asked for that.
+std::optional<IndexSum> IndexTerms::unwrappedAt(Operation* op, Value value) {
+  constexpr int64_t most = int64_t{1} << 16;
+  const Value narrow = withoutCasts(value);
+  Operation* sum = narrow.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(sum) || !narrow.getType().isInteger(32) ||
+      !mayWrap(narrow))
+    return std::nullopt;
+  const std::optional<int64_t> by = getConstantIntValue(withoutCasts(sum->getOperand(1)));
+  if (!by || std::abs(*by) > most)
+    return std::nullopt;
+  const int64_t more = isa<arith::SubIOp>(sum) ? -*by : *by;
+  const IndexRange here = boundedRangeAt(op, value);
+  if (more > 0 ? here.low < llvm::minIntN(32) + more : here.high > llvm::maxIntN(32) + more)
+    return std::nullopt;
+  std::optional<IndexSum> number = of(sum->getOperand(0));
+  return number ? std::optional(*number += IndexSum{more, {}}) : std::nullopt;
+}
+
 std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value) {
   isOffset = true;
-  std::optional<IndexSum> sum = of(value);
+  std::optional<IndexSum> sum = unwrappedAt(op, value);
+  sum = sum ? std::move(sum) : of(value);
   isOffset = false;
   if (!sum || !op->getParentOfType<scf::IfOp>())
     return sum;

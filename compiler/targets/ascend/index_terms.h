@@ -97,6 +97,7 @@ private:
   bool fitsInBranch(mlir::Operation* op);
   IndexRange rangeInBranch(mlir::Value value);
   std::optional<IndexSum> compute(mlir::Value value);
+  std::optional<IndexSum> unwrappedAt(mlir::Operation* op, mlir::Value value);
   /// A constant, and how often each loop's number and each value that never changes are added to it.
   struct Parts {
     int64_t constant = 0;
