@@ -259,6 +259,7 @@ def taken(form: str) -> Any:
                 else:
                     numbers = T.alloc_ub((16,), "int32")
                     T.tile.fill(numbers, vid)
+                    T.tile.add(numbers, numbers, 0)  # else the element is known to be vid
                     if numbers[3] > 0:
                         T.copy(c, u)
             T.copy(u, C[vid, 0, 0])

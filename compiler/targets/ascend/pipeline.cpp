@@ -72,6 +72,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createShareNames());
   passes.push_back(createCSEPass());
   if (automation.flags) {
+    passes.push_back(createForwardFills());
     passes.push_back(createRotateBuffers(*session.chip));
     passes.push_back(createLoadAhead());
   }

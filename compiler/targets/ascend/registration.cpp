@@ -33,6 +33,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createDropIdleWork);
   mlir::registerPass(createPlainDivisions);
   mlir::registerPass(createShareNames);
+  mlir::registerPass(createForwardFills);
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
   mlir::registerPass([] { return createDefinePadding(false); });
