@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ascend_cases import CONFIGS, kernel_of, load_kernel, many_runs
+from ascend_cases import CONFIGS, FIRST_WITH_TURNS, kernel_of, load_kernel, many_runs
 from test_synchronisation import flags_by_hand, softmax, two_buffers
 from verdicts import Subject
 
@@ -69,8 +69,9 @@ def test_of_a_flag_whose_number_an_argument_gives(tmp_path: Path) -> None:
 
 
 #: Of 400 a flag is needed where a tensor's infinities name rows; of 74 a loop has one turn at most
-#: where a branch goes by its length; of 2030 a tile names rows of which nothing is loaded.
-NUMBERS = (*range(10), 74, 400, 2030)
+#: where a branch goes by its length; of 2030 a tile names rows of which nothing is loaded. The last
+#: ones have tiles in turn, of which arguments say which one is first.
+NUMBERS = (*range(10), 74, 400, 2030, FIRST_WITH_TURNS, FIRST_WITH_TURNS + 1)
 
 
 @pytest.mark.parametrize("has_loops", [False, True], ids=["no_loops", "loops"])

@@ -66,8 +66,13 @@ class Script:
         return min(low + (self.left.pop(0) if self.left else 0), high)
 
 
+#: From here on kernels also have tiles in turn.
+FIRST_WITH_TURNS = 10_000
+
+
 def kernel_of(number: int, has_loops: bool = True) -> RandomKernel:
-    return random_ascend_kernel(Dice(SEED + number), f"kernel{number}", has_loops)
+    has_turns = number >= FIRST_WITH_TURNS
+    return random_ascend_kernel(Dice(SEED + number), f"kernel{number}", has_loops, has_turns)
 
 
 def load_kernel(source: str, folder: Path, name: str) -> Any:  # noqa: ANN401

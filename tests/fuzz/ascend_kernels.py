@@ -26,6 +26,7 @@ from random_kernels import (
     window,
 )
 from tensor_steps import BINARY, STEPS, UNARY, converts, odd_names, rows_in_turn
+from turn_steps import tiles_in_turn
 from vid_steps import work_by_vid
 
 LAUNCHES = (
@@ -292,8 +293,11 @@ class AscendGenerator(Generator):
         )
 
 
-def random_ascend_kernel(choices: Choices, name: str, has_loops: bool = True) -> RandomKernel:
-    """`has_loops`: also such in which what some runs need others don't."""
+def random_ascend_kernel(
+    choices: Choices, name: str, has_loops: bool = True, has_turns: bool = False
+) -> RandomKernel:
+    """`has_loops`: also such in which what some runs need others don't. `has_turns`: also tiles in
+    turn of which an argument says which one is first."""
     generator = AscendGenerator(choices, name)
     own = [generator.tile_function, generator.pipelined, generator.part_nest]
     own += [generator.named_rows, *2 * [partial(run_time_extents, generator)]]
@@ -302,6 +306,8 @@ def random_ascend_kernel(choices: Choices, name: str, has_loops: bool = True) ->
         own += 6 * [partial(work_by_vid, generator)]
     elif has_loops:
         own += 3 * [partial(loops, generator)]
+    if has_turns:
+        own += 8 * [partial(tiles_in_turn, generator)]
     # What both vector cores would store at one place has no order.
     steps = [step for step in STEPS if not (generator.asks_vid and step is rows_in_turn)]
     kernel = compose(generator, [*own, *(partial(step, generator) for step in steps)])
