@@ -480,3 +480,36 @@ def test_elements_that_only_single_threads_use(agree):
     total = 1 + a + np.roll(a, -1) + np.roll(a, -2)
     expected = np.stack([total, np.where(a % 3 == 0, 5, 1)]).astype(np.int32)
     agree(single, [a, np.zeros((2, N), np.int32)], {1: expected})
+
+
+def test_what_one_thread_alone_uses(agree):
+    """It keeps there what it wrote, in turns that only the run knows."""
+
+    @T.prim_func
+    def merge(A: T.Tensor((3, 5), "int32"), B: T.Tensor((2, 15), "int32")):
+        with T.Kernel(1, threads=N):
+            if T.get_thread_binding() == 0:
+                at = T.alloc_fragment((3,), "int32")
+                least = T.alloc_var("int32")
+                for row in T.Parallel(3):
+                    at[row] = 0
+                for k in T.serial(15):
+                    least = 1000
+                    for row in T.serial(3):
+                        if at[row] < 5 and A[row, at[row]] < least:
+                            least = A[row, at[row]]
+                    if least == 1000:
+                        T.loop_break()
+                    B[0, k] = least
+                    for row in T.serial(3):
+                        if at[row] < 5 and A[row, at[row]] == least:
+                            at[row] = at[row] + 1
+                            B[1, k] = B[1, k] | (1 << row)
+
+    a = np.stack([np.sort(np.random.default_rng(r).permutation(9)[:5]) for r in range(3)])
+    a = a.astype(np.int32)
+    values = np.unique(a)
+    expected = np.zeros((2, 15), np.int32)
+    expected[0, : len(values)] = values
+    expected[1, : len(values)] = [sum(1 << r for r in range(3) if v in a[r]) for v in values]
+    agree(merge, [a, np.zeros((2, 15), np.int32)], {1: expected})

@@ -363,7 +363,18 @@ private:
 
 } // namespace
 
+/// Whether one thread alone ever uses a fragment: it keeps there what it wrote itself, in all turns of loops.
+static bool isOfOneThread(const FragmentUses& uses, size_t fragment) {
+  BitVector threads;
+  for (const FragmentUse& use : uses.uses)
+    if (touches(use, fragment))
+      threads |= use.comers.known;
+  return threads.count() <= 1;
+}
+
 bool isOfSomeThreads(FragmentUses& uses, size_t fragment) {
+  if (isOfOneThread(uses, fragment))
+    return false;
   return llvm::any_of(uses.uses, [&](const FragmentUse& write) {
     return writesTo(write, fragment) && llvm::any_of(uses.uses, [&](const FragmentUse& other) {
              return touches(other, fragment) && !uses.contains(write, other, fragment);
