@@ -47,6 +47,8 @@ from tilelang.autotuner import autotune
 from tilelang import tvm
 from tilelang.tools import Analyzer
 from tilelang.tileop.base import GemmWarpPolicy
+from tilelang.primitives.gemm.base import GemmWarpPolicy; from tilelang.language.proxy import Tensor
+from tilelang.language.v2 import PrimFunc; from tilelang.language.v2.builder import macro
 import tilelang.env, tilelang.dtypes, tilelang.testing
 assert tilelang.jit is __import__("tilewright").jit
 from tilelang.carver.template import MatmulTemplate
