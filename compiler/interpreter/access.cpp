@@ -93,6 +93,8 @@ mlir::FailureOr<std::optional<Scalar>> Machine::read(mlir::Operation* op, const 
   if (!buffer.storage->isAccessible(offset, /*isWrite=*/false))
     return reportWild(op, buffer, indices);
   if (!buffer.storage->isWritten(offset, bits)) {
+    if (buffer.type.getSpace() == tile::MemorySpace::Var && unusedOps.contains(op))
+      return std::optional<Scalar>(); // T.Ref takes a variable's place
     auto atomic = llvm::dyn_cast<tile::AtomicOp>(op);
     const bool isUpdate = isAtomic && !(atomic && atomic.getKind() == tile::AtomicKind::Load);
     auto error = op->emitError(isUpdate ? "updates element [" : "reads element [");

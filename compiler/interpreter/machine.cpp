@@ -3,6 +3,7 @@
 #include "compiler/interpreter/machine.h"
 #include "compiler/interpreter/lazy_choices.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/kernel_arguments.h"
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/own_reads.h"
 #include "compiler/ir/thread_groups.h"
@@ -91,6 +92,7 @@ mlir::LogicalResult Machine::run() {
 mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
   Agent nobody;
   llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
+  unusedOps = tile::unusedOps(kernel);
   if (launch.getNpu())
     return runNpuGrid(launch, grid);
   if (llvm::any_of(grid, [](int64_t extent) { return extent < 0; })) {

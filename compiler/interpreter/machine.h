@@ -210,7 +210,8 @@ private:
   llvm::DenseMap<mlir::Value, Owner> owners; ///< of allocations
   llvm::DenseMap<mlir::Operation*, npu::Doer> doers;
   llvm::DenseSet<mlir::Operation*> lazyOps; ///< run where a choice needs them
-  llvm::MutableArrayRef<Block> liveBlocks;  ///< of an NPU
+  llvm::DenseSet<mlir::Operation*> unusedOps;
+  llvm::MutableArrayRef<Block> liveBlocks; ///< of an NPU
   bool agentsDiffer = false;
   int64_t steps = 0;
   bool hasWhile = false;

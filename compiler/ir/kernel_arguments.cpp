@@ -107,9 +107,8 @@ static bool isUpdate(Operation* op, Value buffer) {
   return store && isMadeOf(store.getValue(), storageOf(buffer));
 }
 
-/// Loads whose numbers nothing but arithmetic takes that nobody uses, such as those of T.Ref's arguments.
-static llvm::SmallPtrSet<Operation*, 16> unusedLoads(func::FuncOp kernel) {
-  llvm::SmallPtrSet<Operation*, 16> unused;
+llvm::DenseSet<Operation*> unusedOps(func::FuncOp kernel) {
+  llvm::DenseSet<Operation*> unused;
   kernel.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation* op) {
     const bool onlyGives =
         (isPure(op) || isa<LoadOp>(op)) && op->getNumResults() > 0 && op->getNumRegions() == 0;
@@ -122,7 +121,7 @@ static llvm::SmallPtrSet<Operation*, 16> unusedLoads(func::FuncOp kernel) {
 
 llvm::MapVector<Value, BufferTraffic> bufferTraffic(func::FuncOp kernel) {
   llvm::MapVector<Value, BufferTraffic> traffic;
-  const llvm::SmallPtrSet<Operation*, 16> unused = unusedLoads(kernel);
+  const llvm::DenseSet<Operation*> unused = unusedOps(kernel);
   kernel.walk([&](Operation* op) {
     if (unused.contains(op))
       return;

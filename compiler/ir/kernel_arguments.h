@@ -5,6 +5,7 @@
 
 #include "compiler/ir/dialect.h"
 
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/AffineMap.h>
@@ -36,6 +37,9 @@ struct KernelArgument {
   /// Of a scalar that is an address: the type of the elements there, if it was said.
   mlir::Type pointee;
 };
+
+/// Loads, and pure ops, whose numbers nothing takes but such ops, as those of T.Ref's arguments.
+llvm::DenseSet<mlir::Operation*> unusedOps(mlir::func::FuncOp kernel);
 
 /// What a kernel does with the elements of a buffer, as far as its ops tell; of no matter are numbers that it loads
 /// and doesn't use.

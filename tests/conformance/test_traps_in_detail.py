@@ -426,6 +426,28 @@ def test_trap_10_closures_and_references(agree):
     agree(kernel, [np.zeros(4, np.int32)], {0: np.array([16, 100, 16, 32], np.int32)})
 
 
+def test_trap_10_references_to_what_has_no_value_yet(agree):
+    """The macro writes it first; nor is what a known choice leaves out read."""
+
+    @T.macro
+    def halves(n: int, first: T.Ref, last: T.Ref):
+        first = n // 2
+        last = n - first  # noqa: F841 - what was given
+
+    @T.prim_func
+    def kernel(B: T.Tensor((3,), "int32"), n: T.int32):
+        with T.Kernel(1, threads=1):
+            first = T.alloc_var("int32")
+            last = T.alloc_var("int32")
+            scale = T.alloc_var("int32")
+            halves(n, first, last)
+            B[0] = first
+            B[1] = last
+            B[2] = T.Select(False, B[0] * scale, B[1])
+
+    agree(kernel, [np.zeros(3, np.int32), 7], {0: np.array([3, 4, 4], np.int32)})
+
+
 def test_trap_10_kernels_defined_in_a_loop():
     """Each keeps what it saw where it was defined, though it is traced when it is compiled."""
     kernels = []
