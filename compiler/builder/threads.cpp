@@ -20,11 +20,24 @@ std::optional<tile::SyncScope> syncScope(builder::Construction& state, std::stri
   return parsed;
 }
 
+/// Errors unless what threads do with their neighbours may stand here: outside of parallel loops, whose iterations
+/// no thread is named for.
+bool requireThreads(builder::Construction& state, std::string_view what) {
+  const builder::Frame* parallel = state.enclosing(builder::FrameKind::Parallel);
+  if (!parallel)
+    return state.requireTileScope(what);
+  state.stateError(std::string(what) +
+                       " stands inside of T.Parallel, of whose iterations no thread is known; take "
+                       "the thread's number, T.get_thread_binding(), in place of the loop",
+                   {{parallel->place, "T.Parallel is here"}});
+  return false;
+}
+
 } // namespace
 
 Value KernelBuilder::shuffle(std::string_view kind, Value value, Value lane, int64_t width) {
   bool isUsable = state->isUsable(value);
-  if (!state->isUsable(lane) || !isUsable || !state->requireTileScope("a shuffle"))
+  if (!state->isUsable(lane) || !isUsable || !requireThreads(*state, "a shuffle"))
     return {};
   auto parsed = tile::symbolizeShuffleKind(llvm::StringRef(kind.data(), kind.size()));
   if (!parsed) {
@@ -49,7 +62,7 @@ Value KernelBuilder::shuffle(std::string_view kind, Value value, Value lane, int
 }
 
 Value KernelBuilder::vote(std::string_view kind, std::string_view scope, Value condition) {
-  if (!state->isUsable(condition) || !state->requireTileScope("a vote of threads"))
+  if (!state->isUsable(condition) || !requireThreads(*state, "a vote of threads"))
     return {};
   auto parsed = tile::symbolizeVoteKind(llvm::StringRef(kind.data(), kind.size()));
   auto group = syncScope(*state, scope);

@@ -32,6 +32,21 @@ TEST_F(ThreadsTest, UnknownShuffle) {
   expectError("there is no shuffle 'sideways': it is index, xor, up or down");
 }
 
+TEST_F(ThreadsTest, ThreadsOfIterationsAreNotKnown) {
+  launch();
+  std::vector<Index> extents{int64_t{32}};
+  Value i = line().beginParallel(extents, {}).front();
+  b.shuffle("xor", i, one);
+  b.vote("any", "warp", i);
+  b.endParallel();
+  std::vector<std::string> expected;
+  for (std::string what : {"a shuffle", "a vote of threads"})
+    expected.push_back(what + " stands inside of T.Parallel, of whose iterations no thread is "
+                              "known; take the thread's number, T.get_thread_binding(), in place "
+                              "of the loop");
+  EXPECT_THAT(messages(), testing::ElementsAreArray(expected));
+}
+
 TEST_F(ThreadsTest, WidthOfAShuffle) {
   launch();
   line().shuffle("xor", one, one, 12);
