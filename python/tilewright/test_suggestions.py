@@ -42,7 +42,7 @@ IN_KERNELS = [
         "enable_rlu=True",
         "T.copy has no argument 'enable_rlu'; did you mean 'enable_relu'? (it has: src, dst, "
         "enable_relu, transpose, pad_value, coalesced_width, disable_tma, eviction_policy, "
-        "prefer_instruction, annotations, loop_layout, real_k, real_n, unit_flag)",
+        "prefer_instruction, annotations, loop_layout, real_k, real_n, unit_flag, tmp)",
     ),
     (
         "T.gemm(S, S, S, transpose_a=True)",

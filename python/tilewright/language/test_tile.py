@@ -443,6 +443,7 @@ SCRATCHED: list[tuple[Callable[..., None], Callable[[Any], Any]]] = [
     (lambda x, y, t: T.tile.sub(x, y, src1=y), lambda y: y - y),
     (lambda x, y, t: T.tile.exp(x, src=y), np.exp),
     (lambda x, y, t: T.tile.leaky_relu(x, src0=y, scalar_value=0.5), lambda y: y),
+    (lambda x, y, t: T.copy(y, x, tmp=t), lambda y: y),
 ]
 
 
@@ -637,6 +638,11 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         [ROW],
         "T.mma_mx is not supported yet; this chip's cube unit knows no scales: multiply an operand "
         "by its scales in a T.Parallel loop, into a tile of float16 or bfloat16, and call T.mma",
+    ),
+    (
+        lambda x: T.copy(x, x, tmp=32),
+        [ROW],
+        "tmp of T.copy is a tile of scratch memory, not 32 of type int",
     ),
     (
         lambda x: T.reduce_sum(x, x, 0, 1.5),

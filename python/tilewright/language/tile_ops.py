@@ -100,6 +100,7 @@ def copy(
     real_k: Any = None,
     real_n: Any = None,
     unit_flag: int = 0,
+    tmp: Any = None,
 ) -> None:
     """Copies a tile, converting dtypes; reads past the end of a tensor give `pad_value` or 0,
     writes there are dropped.
@@ -107,9 +108,12 @@ def copy(
     `A[i, j]` means the tile that starts there, with the extents of the other side. `enable_relu`
     clamps at 0; `transpose` exchanges the last two dims. `loop_layout`, a `T.Fragment`, says which
     thread of a GPU moves what. Of a copy to L0A or L0B, `real_k` and `real_n` are for slices: the
-    first so many of k and of n. `unit_flag` is a hint.
+    first so many of k and of n. `unit_flag` is a hint, and so is `tmp`, a tile of scratch memory
+    that other chips need.
     """
     check_loop_layout(loop_layout, "T.copy")
+    if tmp is not None and not isinstance(tmp, (BufferRef, RegionRef, Element)):
+        raise LanguageError(f"tmp of T.copy is a tile of scratch memory, not {describe(tmp)}")
     check_unit_flag(unit_flag, "T.copy")
     for name, given in {"enable_relu": enable_relu, "transpose": transpose}.items():
         if not isinstance(given, (bool, int)):
