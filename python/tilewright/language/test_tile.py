@@ -645,6 +645,24 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         "tmp of T.copy is a tile of scratch memory, not 32 of type int",
     ),
     (
+        lambda x: T.tile.im2col(x, x, (2, 2), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), 0, 0, 4, 9),
+        [ROW],
+        "T.tile.im2col is not supported yet; copy the rows of each filter element by T.copy, in a "
+        "loop over these elements",
+    ),
+    (
+        lambda x: T.copy_cv_experiment(x, x),
+        [ROW],
+        "T.copy_cv_experiment is not supported yet; T.copy between L0C, UB and L1 does the same "
+        "through global memory",
+    ),
+    (
+        lambda x: T.gemm_mx(x, x, x),
+        [ROW],
+        "T.gemm_mx is not supported yet; this chip's cube unit knows no scales: multiply an operand "
+        "by its scales in a T.Parallel loop, into a tile of float16 or bfloat16, and call T.gemm_v0",
+    ),
+    (
         lambda x: T.reduce_sum(x, x, 0, 1.5),
         [ROW],
         "T.reduce_sum takes clear (a bool) and real_shape (a list) after dim, not float",

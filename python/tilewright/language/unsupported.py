@@ -24,10 +24,15 @@ _SCALED = (
     "this chip's cube unit knows no scales: multiply an operand by its scales in a T.Parallel "
     "loop, into a tile of float16 or bfloat16, and call "
 )
+_BY_COPY = "T.copy between L0C, UB and L1 does the same through global memory"
+_PATCHES = "copy the rows of each filter element by T.copy, in a loop over these elements"
 _OTHERS = "exchange between devices outside of the kernel"
 
 #: What there is instead of each, in T and in T.tile.
 _IN_T = {
+    "copy_cv_experiment": _BY_COPY,
+    "copy_vc_experiment": _BY_COPY,
+    "gemm_mx": _SCALED + "T.gemm_v0",
     "Let": "bind a name before the expression: x = value",
     "env_thread": 'write tx = T.launch_thread("threadIdx.x", extent)',
     "init": "write the first step of a reduction under an if: `if k == 0:`",
@@ -47,6 +52,7 @@ _IN_TILE = {
     "gatherb": _GATHER,
     "gather_mask": _MASK,
     "gathermask_experiment": _MASK,
+    "im2col": _PATCHES,
     "sort": _SORT,
     "sort32": _SORT,
     "init_sort_buf": _SORT,
