@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum, EnumMeta, StrEnum
@@ -349,9 +350,17 @@ def check_target(target: object) -> None:
         resolve_target(target)
 
 
-def remark_flags(compile_flags: object) -> None:
-    """Says once that flags for a compiler have no effect."""
-    if compile_flags:
+def remark_flags(compile_flags: Sequence[str] | str | None) -> None:
+    """Says once that flags for a compiler have no effect. That a vendor's compiler orders nothing
+    by itself is what an NPU's host assumes anyway."""
+    given = [compile_flags] if isinstance(compile_flags, str) else compile_flags or []
+    flags = [word for flag in given for word in str(flag).split()]
+    if "--cce-auto-sync=on" in flags or "--cce-auto-sync" in flags:
+        remark(
+            "--cce-auto-sync=on of compile_flags has no effect here; with "
+            "TILEWRIGHT_ASCEND=relaxed the host takes what it orders for ordered"
+        )
+    if any(not flag.startswith("--cce-auto-sync") for flag in flags):
         remark("compile_flags have no effect here, whatever the target")
 
 

@@ -116,6 +116,16 @@ def factory(n):
             "compile_flags have no effect here, whatever the target",
         ),
         (
+            {"compile_flags": "-O3 --cce-auto-sync=off", "target": "ascend"},
+            "compile_flags have no effect here, whatever the target",
+        ),
+        ({"compile_flags": ["--cce-auto-sync=off"], "target": "ascend"}, None),
+        (
+            {"compile_flags": ["--cce-auto-sync=on"], "target": "ascend"},
+            "--cce-auto-sync=on of compile_flags has no effect here; with "
+            "TILEWRIGHT_ASCEND=relaxed the host takes what it orders for ordered",
+        ),
+        (
             {"pass_configs": {"tl.disable_tma_lower": True, "tir.disable_vectorize": True}},
             f"pass config 'tir.disable_vectorize' has {FOR_GPUS}",
         ),
