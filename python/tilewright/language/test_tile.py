@@ -659,8 +659,9 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
     (
         lambda x: T.gemm_mx(x, x, x),
         [ROW],
-        "T.gemm_mx is not supported yet; this chip's cube unit knows no scales: multiply an operand "
-        "by its scales in a T.Parallel loop, into a tile of float16 or bfloat16, and call T.gemm_v0",
+        "T.gemm_mx is not supported yet; this chip's cube unit knows no scales: multiply an "
+        "operand by its scales in a T.Parallel loop, into a tile of float16 or bfloat16, and call "
+        "T.gemm_v0",
     ),
     (
         lambda x: T.reduce_sum(x, x, 0, 1.5),
