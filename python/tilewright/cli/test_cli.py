@@ -235,7 +235,7 @@ def test_wrong_commands(command):
 )
 def test_targets_that_there_are_not(command, arguments):
     text = command(*arguments[:1], "--target", "toy", *arguments[1:], code=2).stderr
-    known = "ascend, ascendc, auto, c, cpu, llvm, npu, reference"
+    known = "ascend, ascendc, auto, c, cpu, llvm, npu, pto, reference"
     assert text == f"tilewright {arguments[0]}: there is no target 'toy'; there are: {known}\n"
     text = command(*arguments[:1], "--target", "ascent", *arguments[1:], code=2).stderr
     known = "did you mean 'ascend'?"
