@@ -102,7 +102,9 @@ _add_operators()
 def lane_number(lane: Any, count: int) -> int:
     """Of a vector of `count` lanes the number of one, which counts from the end where it is
     negative."""
-    known = current().constant_value(lane) if isinstance(lane, Expr) else lane
+    known: Any = current().constant_value(lane) if isinstance(lane, Expr) else lane
+    if type(known).__module__ == "numpy" and hasattr(known, "is_integer"):  # a number, not an array
+        known = operator.index(known) if hasattr(known, "__index__") else known
     if not isinstance(known, int):
         raise LanguageError(
             "the number of a lane is an integer that is known while compiling, not "
