@@ -163,9 +163,10 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
             {{"mode", "CAST_RINT"}});
     return;
   }
+  mlir::Value outside = padValue(*state, attributes, pad, *from, *to); // may need a cast before
   auto op = tile::CopyOp::create(state->ir, state->location(), toRegion(*state, *from),
                                  toRegion(*state, *to));
-  if (mlir::Value outside = padValue(*state, attributes, pad, *from, *to))
+  if (outside)
     op.getPadMutable().assign(outside);
   llvm::SmallVector<int64_t> endedDims;
   for (const builder::End& end : ends) {
