@@ -48,7 +48,8 @@ bool isPacked(const ElementType& type, const TensorView& view, size_t dim) {
          dim + 1 == size_t(view.ndim);
 }
 
-/// A stride of the view in elements of `type`: where these are packed in bytes, all strides but the last count bytes.
+/// A stride of the view in elements of `type`: where these are packed in bytes, all strides but the last count bytes. Those
+/// of one byte are neighbours, whatever its stride says.
 int64_t strideOf(const ElementType& type, const TensorView& view, size_t dim) {
   int64_t stride = 1;
   if (view.strides)
@@ -57,7 +58,11 @@ int64_t strideOf(const ElementType& type, const TensorView& view, size_t dim) {
     for (size_t d = dim + 1; d < size_t(view.ndim); ++d)
       stride *= view.shape[d];
   const size_t last = size_t(view.ndim) - 1;
-  return dim < last && isPacked(type, view, last) ? stride * type.elementsPerByte() : stride;
+  if (!isPacked(type, view, last))
+    return stride;
+  if (dim < last)
+    return stride * type.elementsPerByte();
+  return view.shape[last] <= 1 ? 1 : stride;
 }
 
 /// The number of elements of `type` in the last dim of a view, when sub-byte elements are packed in
@@ -450,6 +455,17 @@ bool ArgumentChecker::checkShape(size_t param, const TensorView& view,
   return checkStrides(param, view, symbols, error);
 }
 
+/// Elements of bytes that lie apart have no stride.
+bool ArgumentChecker::failPacked(size_t param, const TensorView& view, std::string& error) const {
+  error =
+      subject(param) + "has strides " + tupleText({view.strides, size_t(view.ndim)}) +
+      " for shape " + tupleText({view.shape, size_t(view.ndim)}) +
+      ", but the bytes of its last dim hold " +
+      std::to_string(spec.params[param].type->elementsPerByte()) +
+      " elements each and must be neighbours; give a contiguous copy, as .contiguous() makes one";
+  return false;
+}
+
 bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
                                    std::span<const int64_t> symbols, std::string& error) const {
   const Param& expected = spec.params[param];
@@ -461,7 +477,10 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
     bool fits = !expected.strides || (*expected.strides)[d].evaluate(symbols, wanted);
     int64_t given = strideOf(*expected.type, view, d);
     contiguous *= unpacked(*expected.type, view, d, view.shape[d]);
-    if (view.shape[d] == 1 || (fits && given == wanted))
+    const bool isOfBytes = isPacked(*expected.type, view, d);
+    if (isOfBytes && given != 1)
+      return failPacked(param, view, error);
+    if ((view.shape[d] == 1 && !isOfBytes) || (fits && given == wanted))
       continue;
     std::string text = subject(param) + "has ";
     text += view.strides ? "strides " + tupleText({view.strides, size_t(view.ndim)})

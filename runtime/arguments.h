@@ -112,6 +112,7 @@ private:
   bool failApart(size_t param, size_t other, std::string_view what, std::string& error) const;
   bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,
                     std::string& error) const;
+  bool failPacked(size_t param, const TensorView& view, std::string& error) const;
   bool failShape(size_t param, const TensorView& view, std::span<const int64_t> symbols, size_t dim,
                  std::string& error) const;
   std::string symbolValues(const Dim& dim, std::span<const int64_t> symbols) const;

@@ -544,8 +544,12 @@ def _unpacked_shape(tensor: Any, per_byte: int) -> tuple[Any, ...]:
 
 
 def _unpacked_strides(tensor: Any, per_byte: int) -> list[Any]:
+    """In elements. Those of one byte are neighbours; the call refuses bytes that lie apart."""
     strides = list(_strides_of(tensor))
-    return [*(step * per_byte for step in strides[:-1]), *strides[-1:]]
+    if per_byte == 1:
+        return strides
+    last = 1 if tensor.shape[-1] <= 1 else strides[-1]
+    return [*(step * per_byte for step in strides[:-1]), last]
 
 
 def _is_open(parameter: inspect.Parameter) -> bool:
