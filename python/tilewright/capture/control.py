@@ -285,6 +285,7 @@ class ControlFlow(ExpressionEvaluator):
         if loop.scheduled is not None:
             self._check_schedule(node, loop.scheduled)
         loop.written_step = _written_step(node.iter)
+        loop.holds_loop = len(node.body) == 1 and isinstance(node.body[0], ast.For)
         is_bound = not isinstance(node, OpenFor) or node.has_names
         variables = loop.enter(self.tracer, names)
         launch = self.tracer.launch
@@ -328,6 +329,10 @@ class ControlFlow(ExpressionEvaluator):
 
     def _trace_time_loop(self, node: ast.For, iterable: Iterable[Value]) -> Signal | None:
         """A loop over a Python sequence runs while tracing, once per item."""
+        if "rng" in self.tracer.hints:
+            from ..language.nest_generators import settle
+
+            settle()  # each item draws on
         for item in iterable:
             if not isinstance(node, OpenFor) or node.has_names:
                 self.unpack(node.target, item)

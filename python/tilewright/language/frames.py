@@ -179,6 +179,8 @@ class Loop:
         self.written_step: str | None = None
         #: The generator of random numbers around a parallel loop.
         self.outer: Any = None
+        #: Whether its body is another `for` statement and nothing else.
+        self.holds_loop = False
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
@@ -197,8 +199,14 @@ class Loop:
             handles = tracer.builder.begin_parallel(extents, list(names), attributes)
             found = [variable_of(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
             if self.outer is not None:
-                tracer.hints["rng"] = self.outer.of_iteration(found, [r[1] for r in self.ranges])
+                tracer.hints["rng"] = self.outer.of_iteration(
+                    found, [r[1] for r in self.ranges], self.holds_loop
+                )
             return found
+        if "rng" in tracer.hints:
+            from .nest_generators import settle
+
+            settle()  # what is drawn in this loop goes on from turn to turn
         variables = []
         kind = getattr(tracer.compiler.LoopKind, self.kind.capitalize())
         # All of them before the first loop is opened: what is refused leaves none open.

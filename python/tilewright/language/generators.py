@@ -8,6 +8,7 @@ MRG32k3a (L'Ecuyer, 1999) are linear recurrences: sequence n begins n * 2**67 or
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cache
 
 from ..capture.tracer import current
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from .nest_generators import Nests
+    from .nest_generators import Deferred, Nests
 
 _PHILOX_ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -37,8 +38,8 @@ def low_word(value: Any) -> Any:
     return cast(value & 0xFFFFFFFF, "uint32")
 
 
-class Generator:
-    """What the generators have in common; `next()` gives 32 bits."""
+class Generator(ABC):
+    """What the generators have in common."""
 
     def __init__(self) -> None:
         #: For loops of T.Parallel; without, they draw as the thread does.
@@ -48,16 +49,20 @@ class Generator:
         self.spare = dict(pairs)
         self.has_spare = {dtype: alloc_var("bool", init=False) for dtype, _ in pairs}
 
+    @abstractmethod
     def next(self) -> Any:
-        raise NotImplementedError
+        """The next 32 bits."""
 
-    def of_iteration(self, indices: Sequence[Any], extents: Sequence[Any]) -> Generator:
-        """That of an iteration of the loop of T.Parallel that begins here."""
-        from .nest_generators import OfIteration
+    def of_iteration(
+        self, indices: Sequence[Any], extents: Sequence[Any], holds_loop: bool
+    ) -> Generator | Deferred:
+        """That of an iteration of the loop of T.Parallel that begins here. One that holds nothing
+        but another loop may be one with that, and gets none before it is asked for."""
+        from .nest_generators import Deferred, OfIteration
 
         if self.nests is None or not self.nests.are_here():
             return self
-        return OfIteration(self.nests, indices, extents)
+        return (Deferred if holds_loop else OfIteration)(self.nests, indices, extents)
 
     def after_nest(self) -> Generator:
         """Called where the loop has ended; gives itself."""

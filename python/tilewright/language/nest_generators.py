@@ -62,3 +62,29 @@ class OfIteration(Generator):
         tracer.store(self.position.element(), position + 1)
         first = Select(within == 0, words[0], words[1])
         return Select(within < 2, first, Select(within == 2, words[2], words[3]))
+
+
+class Deferred:
+    """The sequence of an iteration that holds one loop only: if that is of T.Parallel, too, the two
+    are one loop, between which no variable may stand."""
+
+    def __init__(self, nests: Nests, indices: Sequence[Any], extents: Sequence[Any]) -> None:
+        self.nests, self.indices, self.extents = nests, list(indices), list(extents)
+
+    def of_iteration(
+        self, indices: Sequence[Any], extents: Sequence[Any], holds_loop: bool
+    ) -> Generator | Deferred:
+        kind = Deferred if holds_loop else OfIteration
+        return kind(self.nests, [*self.indices, *indices], [*self.extents, *extents])
+
+    def after_nest(self) -> Deferred:
+        return self
+
+
+def settle() -> Any:
+    """The generator here, which is made now if it was put off."""
+    hints = current().hints
+    if isinstance(hints.get("rng"), Deferred):
+        put_off = hints["rng"]
+        hints["rng"] = OfIteration(put_off.nests, put_off.indices, put_off.extents)
+    return hints.get("rng")

@@ -13,7 +13,7 @@ from .launch import (
 )
 from .math_ops import Select, cast, cos, log, sin, sqrt
 from .memory import alloc_var
-from .nest_generators import Nests
+from .nest_generators import Nests, settle
 from .values import POISON, LanguageError, Poison, PoisonUsed, unsupported
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ _PI = 3.141592653589793
 
 
 def _generator(what: str) -> Generator:
-    generator = current().hints.get("rng")
+    generator = settle()
     if isinstance(generator, Poison):
         raise PoisonUsed
     if not isinstance(generator, Generator):
