@@ -94,6 +94,12 @@ SILENT = [
         A[8] = 1
     """,
     """
+    for i in T.serial(4):
+        if n <= 8:
+            T.loop_break()
+        A[8] = 1
+    """,
+    """
     for i in T.serial(0):
         A[8] = 1
     """,

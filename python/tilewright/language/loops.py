@@ -141,7 +141,8 @@ def Pipelined(
     if sync is not None and not isinstance(sync, (list, tuple)):
         raise LanguageError(f"sync of T.Pipelined must be a list, not {sync!r}", python=TypeError)
     scheduled = scheduled_statements(order, stage, group)
-    if isinstance(start, int) and isinstance(stop, int) and 0 < stop < start:
+    is_stages = isinstance(start, int) and isinstance(stop, int) and 0 < stop < start
+    if is_stages and not num_stages:
         current().report(
             f"T.Pipelined({start}, {stop}) makes no turn: the second argument is the end, as of "
             f"range; stages are T.Pipelined({start}, num_stages={stop})",

@@ -381,6 +381,16 @@ def test_stages_as_the_second_argument_of_pipelined() -> None:
     assert told.message == message
 
 
+def test_no_turn_where_the_stages_are_named() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((8,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            for i in T.Pipelined(8, 2, num_stages=2):
+                C[i] += 1
+
+    assert main.capture().warnings == []
+
+
 def test_gemm_on_an_npu() -> None:
     @T.prim_func
     def main(A: T.Tensor((16, 32), "float16"), C: T.Tensor((16, 16), "float")):  # type: ignore[no-untyped-def]

@@ -347,4 +347,9 @@ def device_assert(cond: Any, msg: str = "", no_stack_info: bool = False) -> None
 
 def loop_break() -> None:
     """Leaves the innermost loop."""
-    current().builder.break_loop()
+    tracer = current()
+    tracer.builder.break_loop()
+    for frame in reversed(tracer.frames):
+        if frame.is_loop:
+            frame.may_not_run = True  # the rest of its body
+            break
