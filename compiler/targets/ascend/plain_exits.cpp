@@ -193,8 +193,9 @@ private:
       else if (&op != condition && !isHarmless(&op))
         return false;
     auto last = dyn_cast<tile::StoreOp>(condition.thenBlock()->getTerminator()->getPrevNode());
-    auto wide = last ? last.getValue().getDefiningOp<arith::ExtUIOp>() : nullptr;
-    return answer && wide && last.getBuffer() == answer &&
+    const bool isKnown = last && (last.getValue().getDefiningOp<arith::ExtUIOp>() ||
+                                  getConstantIntValue(last.getValue()) == 1);
+    return answer && isKnown && last.getBuffer() == answer &&
            answer.getDefiningOp()->hasAttr(kExitStateAttr);
   }
 
@@ -203,12 +204,19 @@ private:
       return;
     Block& block = repeat.getCondition().front();
     auto last = cast<tile::StoreOp>(condition.thenBlock()->getTerminator()->getPrevNode());
-    Operation* wide = last.getValue().getDefiningOp();
-    const Value asked = wide->getOperand(0);
-    last.erase();
-    wide->erase();
-    inlineGuard(condition);
     auto end = cast<tile::ConditionOp>(block.getTerminator());
+    auto wide = last.getValue().getDefiningOp<arith::ExtUIOp>();
+    Value asked;
+    if (wide) {
+      asked = wide.getIn();
+    } else { // `while True`
+      OpBuilder at(end);
+      asked = arith::ConstantOp::create(at, end.getLoc(), at.getBoolAttr(true));
+    }
+    last.erase();
+    if (wide)
+      wide.erase();
+    inlineGuard(condition);
     end.getConditionMutable().assign(asked);
     for (Operation* user : llvm::make_early_inc_range(answer.getUsers())) {
       for (Operation* of : llvm::make_early_inc_range(user->getUsers()))

@@ -118,6 +118,8 @@ bool BodyPrinter::printWhile(tile::WhileOp loop) {
     text.line("TW_TURN();");
   for (Operation& op : loop.getCondition().front()) {
     if (auto condition = dyn_cast<tile::ConditionOp>(op)) {
+      if (getConstantIntValue(condition.getCondition()).value_or(0) != 0)
+        break; // `while True`
       text.line("if (!(" + text.text(condition.getCondition()) + "))");
       text.line("  break;");
     } else if (!print(&op)) {

@@ -17,12 +17,19 @@
 ///     }
 ///   }
 ///
+/// A `while` that asks for elements which its body writes is left by a `break` at the beginning of the body, since it asks
+/// once more than the body runs:
+///
+///   tile.while { %v = tile.load %x[%c0] ; ... ; tile.condition %c } do { a }
+///   ->  tile.while { tile.condition %true } do { %v = tile.load %x[%c0] ; ... ; scf.if (not %c) { tile.break } ; a }
+///
 /// So what follows has one way through each block, and InsertFlags can pair a set in an iteration with a
 /// wait in the next. The iterations that are left do nothing. Only kernels for which the compiler finds flags
 /// need it. It stands where copies and gemms are still one operation each, but behind FoldClears and
 /// PlaceBuffers, which look for gemms in loops and for the ways out of them.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/passes/analysis/thread_divergence.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/crossing_places.h"
 #include "compiler/targets/ascend/loop_exits.h"
@@ -53,6 +60,43 @@ bool hasBreak(Block& block) {
           return true;
   }
   return false;
+}
+
+/// Whether the condition reads memory that the body may write.
+bool asksWhatItWrites(tile::WhileOp loop) {
+  llvm::SmallDenseSet<Value> asked;
+  loop.getCondition().walk([&](tile::LoadOp load) {
+    if (load.getBuffer().getType().getSpace() != MemorySpace::Var)
+      asked.insert(rootBuffer(load.getBuffer()));
+  });
+  const auto mayWrite = [&](Operation* op) {
+    const bool writes =
+        !isa<tile::LoadOp, tile::ViewOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+          return isa<BufferType>(operand.getType()) && asked.contains(rootBuffer(operand));
+        });
+    return writes ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return !asked.empty() && loop.getBody().walk(mayWrite).wasInterrupted();
+}
+
+/// Asks in the body what the condition asked.
+void askInBody(tile::WhileOp loop) {
+  Block &asking = loop.getCondition().front(), &body = loop.getBody().front();
+  auto condition = cast<tile::ConditionOp>(asking.getTerminator());
+  const Location place = condition.getLoc();
+  const Value answer = condition.getCondition();
+  const Block::iterator first = body.begin();
+  body.getOperations().splice(first, asking.getOperations(), asking.begin(),
+                              condition->getIterator());
+  OpBuilder at(&body, first);
+  Value yes = arith::ConstantOp::create(at, place, at.getBoolAttr(true));
+  Value isOver = arith::XOrIOp::create(at, place, answer, yes);
+  auto branch = scf::IfOp::create(at, place, isOver, /*withElseRegion=*/false);
+  at.setInsertionPointToStart(branch.thenBlock());
+  tile::BreakOp::create(at, place);
+  at.setInsertionPoint(condition);
+  condition.getConditionMutable().assign(
+      arith::ConstantOp::create(at, place, at.getBoolAttr(true)).getResult());
 }
 
 /// The exits of one loop.
@@ -200,6 +244,10 @@ void structureExits(func::FuncOp kernel) {
   });
   for (Operation* loop : loops) {
     Block& body = loop->getRegions().back().front();
+    if (auto repeat = dyn_cast<tile::WhileOp>(loop);
+        repeat && asksWhatItWrites(repeat) &&
+        !hasBreak(body)) // else the condition becomes a branch
+      askInBody(repeat);
     if (llvm::any_of(body, [](Operation& op) { return hasExit(&op); }))
       LoopRewriter(loop).run(body);
   }

@@ -92,3 +92,54 @@ func.func @inner(%c: i1, %n: index) {
   }
   return
 }
+
+// -----
+// What a body writes is asked for at its beginning, or the condition would ask once more than the body runs.
+// CHECK-LABEL: func.func @asks_what_it_writes
+// CHECK: tile.while {
+// CHECK-NOT: %x
+// CHECK: } do {
+// CHECK: tile.load %[[X:.*]][%c0] : !tile.buffer<16xsi32, UB>
+// CHECK: scf.if
+// CHECK: tile.store %{{.*}}, %{{.*}}[] : !tile.buffer<si32, var>
+// CHECK: scf.if
+// CHECK: tile.fill %[[X]]
+func.func @asks_what_it_writes(%v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<16xsi32, UB>
+    tile.while {
+      %now = tile.load %x[%c0] : !tile.buffer<16xsi32, UB>
+      %more = arith.cmpi slt, %now, %v : i32
+      tile.condition %more
+    } do {
+      tile.fill %x : !tile.buffer<16xsi32, UB> with %v : i32
+    }
+  }
+  return
+}
+
+// -----
+// What it doesn't write is asked for where it was.
+// CHECK-LABEL: func.func @asks_other_elements
+// CHECK: tile.while {
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: arith.cmpi
+// CHECK-NEXT: tile.condition
+func.func @asks_other_elements(%v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<16xsi32, UB>
+    %y = tile.alloc "y" : !tile.buffer<16xsi32, UB>
+    tile.while {
+      %now = tile.load %x[%c0] : !tile.buffer<16xsi32, UB>
+      %more = arith.cmpi slt, %now, %v : i32
+      tile.condition %more
+    } do {
+      tile.fill %y : !tile.buffer<16xsi32, UB> with %v : i32
+    }
+  }
+  return
+}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`while` loops that ask for elements which their body writes: they ask once more than the body
+runs, which the compiler's flags must match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_group import KernelGroup
+
+import tilewright
+import tilewright.language as T
+
+GROUP = KernelGroup()
+random = np.random.default_rng(11)
+NUMBERS = T.Tensor((8, 16), "int32")
+
+
+@T.prim_func
+def of_a_row(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    with T.Kernel(8, is_npu=True, threads=1) as cid:
+        y = T.alloc_ub((16,), "int32")
+        T.copy(A[cid, :], y)
+        while y[0] < 5:
+            T.tile.add(y, y, 1)
+        T.copy(y, C[cid, :])
+
+
+@T.prim_func
+def of_a_maximum(A: T.Tensor((8, 16), "float32"), C: T.Tensor((8, 16), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(8, is_npu=True, threads=1) as cid:
+        y = T.alloc_ub((16,), "float32")
+        most = T.alloc_ub((8,), "float32")
+        T.copy(A[cid, :], y)
+        T.reduce_max(y, most[0:1])
+        while most[0] > 1.0:
+            T.tile.mul(y, y, 0.5)
+            T.reduce_max(y, most[0:1])
+        T.copy(y, C[cid, :])
+
+
+@T.prim_func
+def in_a_loop(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """Of two elements; an iteration may end early."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        for r in T.serial(8):
+            T.copy(A[r, :], y)
+            while y[0] < 5 and y[1] < 7:
+                T.tile.add(y, y, 1)
+                if y[2] == 4:
+                    continue
+                T.copy(y, C[r, :])
+
+
+@T.prim_func
+def of_a_tensor(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        T.copy(A[0, :], y)
+        while A[0, 0] < 5:
+            T.tile.add(y, y, 1)
+            T.copy(y, A[0, :])
+        T.copy(y, C[0, :])
+
+
+def stored(rows: Any) -> Any:  # noqa: ANN401
+    """What in_a_loop stores, row by row, in Python."""
+    out = np.zeros_like(rows)
+    for r, row in enumerate(rows):
+        y = row.copy()
+        while y[0] < 5 and y[1] < 7:
+            y += 1
+            if y[2] != 4:
+                out[r] = y
+    return out
+
+
+numbers = random.integers(-3, 9, (8, 16)).astype(np.int32)
+real = (random.random((8, 16)) * 40).astype(np.float32)
+halved = real * 0.5 ** np.maximum(np.ceil(np.log2(real.max(1, keepdims=True))), 0)
+low = np.full((8, 16), 2, np.int32)
+raised = low.copy()
+raised[0] = 5
+only_first = np.zeros((8, 16), np.int32)
+only_first[0] = 5
+GROUP.add(
+    "of a row",
+    of_a_row,
+    [numbers, np.zeros_like(numbers)],
+    numbers + np.maximum(5 - numbers[:, :1], 0),
+)
+GROUP.add("of a maximum", of_a_maximum, [real, np.zeros_like(real)], halved)
+GROUP.add("in a loop", in_a_loop, [numbers, np.zeros_like(numbers)], stored(numbers))
+GROUP.add("of a tensor", of_a_tensor, [low, np.zeros_like(low)], {0: raised, 1: only_first})
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_numbers(name: str) -> None:
+    GROUP.check(name)
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_verdicts(name: str) -> None:
+    GROUP.check_removals(name)
+
+
+def test_text() -> None:
+    """It asks at its beginning, and sets on the way out what it waits for behind the loop."""
+    kernel = tilewright.compile(of_a_row, target="ascend", pass_configs=GROUP.configs)
+    text = kernel.get_kernel_source()
+    loop = text.split("while (true) {\n")[1].split("\n  }\n")[0]
+    assert "exit_state" not in text and "goes_on" not in text
+    leaves = loop.split("if (y_value >= 5) {")[1].split("}")[0]
+    assert leaves.count("SetFlag<HardEvent::V_S>(0);") == 1 and "break;" in leaves
