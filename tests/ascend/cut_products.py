@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+import tilewright.language as T
+
 Array = np.ndarray[Any, Any]
 Layout = tuple[bool, bool]  #: whether a and b are transposed
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
@@ -41,3 +43,26 @@ def operands(
     result = np.zeros((m, n), np.int32 if dtype == "int8" else np.float32)
     given = [np.ascontiguousarray(x.T) if t else x for x, t in zip((a, b), layout, strict=True)]
     return [*given, result], a.astype(np.float64) @ b.astype(np.float64)
+
+
+@T.macro
+def load_parts(
+    A: Any,  # noqa: ANN401
+    B: Any,  # noqa: ANN401
+    a: Any,  # noqa: ANN401
+    b: Any,  # noqa: ANN401
+    at: Sizes,
+    count: Sizes,
+    layout: Layout,
+) -> None:
+    """Of a step: `count` rows, columns and numbers of k from the places `at` on."""
+    x, y, z = at
+    m, n, k = count
+    if layout[0]:
+        T.copy(A[z : z + k, x : x + m], a[0:k, 0:m])
+    else:
+        T.copy(A[x : x + m, z : z + k], a[0:m, 0:k])
+    if layout[1]:
+        T.copy(B[y : y + n, z : z + k], b[0:n, 0:k])
+    else:
+        T.copy(B[z : z + k, y : y + n], b[0:k, 0:n])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cut_products import LAYOUTS, Layout, Sizes, operands, shapes
+from cut_products import LAYOUTS, Layout, Sizes, load_parts, operands, shapes
 from kernel_group import KernelGroup
 
 import tilewright.language as T
@@ -49,14 +49,7 @@ def doubled_each_step(
             for step in T.serial(T.ceildiv(K, bk)):
                 z = step * bk
                 k = T.min(bk, K - z)
-                if turn_a:
-                    T.copy(A[z : z + k, x : x + m], a[0:k, 0:m])
-                else:
-                    T.copy(A[x : x + m, z : z + k], a[0:m, 0:k])
-                if turn_b:
-                    T.copy(B[y : y + n, z : z + k], b[0:n, 0:k])
-                else:
-                    T.copy(B[z : z + k, y : y + n], b[0:k, 0:n])
+                load_parts(A, B, a, b, (x, y, z), (m, n, k), layout)
                 for i, j in T.Parallel(bm if whole else m, bn if whole else n):
                     c[i, j] = c[i, j] * 2
                 T.gemm_v0(

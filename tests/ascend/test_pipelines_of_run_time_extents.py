@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cut_products import LAYOUTS, Layout, Sizes, operands, shapes
+from cut_products import LAYOUTS, Layout, Sizes, load_parts, operands, shapes
 from kernel_group import KernelGroup
 
 import tilewright
@@ -35,14 +35,7 @@ def tails(block: Sizes, layout: Layout, dtype: str, stages: int, *, cores: int =
         for step in T.Pipelined(T.ceildiv(K, bk), num_stages=stages):
             z = step * bk
             k = T.min(bk, K - z)
-            if turn_a:
-                T.copy(A[z : z + k, x : x + m], a[0:k, 0:m])
-            else:
-                T.copy(A[x : x + m, z : z + k], a[0:m, 0:k])
-            if turn_b:
-                T.copy(B[y : y + n, z : z + k], b[0:n, 0:k])
-            else:
-                T.copy(B[z : z + k, y : y + n], b[0:k, 0:n])
+            load_parts(A, B, a, b, (x, y, z), (m, n, k), layout)
             T.gemm_v0(
                 a[0:k, 0:m] if turn_a else a[0:m, 0:k],
                 b[0:n, 0:k] if turn_b else b[0:k, 0:n],

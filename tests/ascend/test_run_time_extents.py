@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cut_products import LAYOUTS, SIZES, Layout, Sizes, operands, shapes
+from cut_products import LAYOUTS, SIZES, Layout, Sizes, load_parts, operands, shapes
 from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
@@ -47,14 +47,7 @@ def tails(sizes: Sizes, block: Sizes, layout: Layout, dtype: str, *, waits: bool
             for step in T.serial(T.ceildiv(K, bk)):
                 z = step * bk
                 k = T.min(bk, K - z)
-                if turn_a:
-                    T.copy(A[z : z + k, x : x + m], a[0:k, 0:m])
-                else:
-                    T.copy(A[x : x + m, z : z + k], a[0:m, 0:k])
-                if turn_b:
-                    T.copy(B[y : y + n, z : z + k], b[0:n, 0:k])
-                else:
-                    T.copy(B[z : z + k, y : y + n], b[0:k, 0:n])
+                load_parts(A, B, a, b, (x, y, z), (m, n, k), layout)
                 wait()
                 if turn_a:
                     T.copy(a[0:k, 0:m], left[0:m, 0:k], transpose=True)
