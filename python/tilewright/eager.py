@@ -358,7 +358,7 @@ class EagerCall:
                 )
             per_byte = _elements_per_byte(annotation.dtype, value)
             shape = _unpacked_shape(value, per_byte)
-            lanes = to_dtype(annotation.dtype).lanes if is_dtype(annotation.dtype) else 1
+            lanes = _lanes(annotation.dtype)
             declared = annotation.shape if lanes == 1 else (*annotation.shape, lanes)
             if len(shape) != len(declared):
                 raise EagerJITBuildError(
@@ -514,8 +514,20 @@ class EagerPrimFunc(PrimFunc):
         return self.call.capture(compiler)
 
 
+def _lanes(dtype: Any) -> int:
+    """The numbers of an element: a tensor of vectors has a dim more than is declared."""
+    return to_dtype(dtype).lanes if is_dtype(dtype) else 1
+
+
+def _shape_of(tensor: Any) -> tuple[Any, ...]:
+    """In numbers; of a `T.Tensor` that stands for one, too."""
+    shape = tuple(tensor.shape)
+    lanes = _lanes(tensor.dtype) if isinstance(tensor, TensorAnnotation) else 1
+    return shape if lanes == 1 else (*shape, lanes)
+
+
 def _strides_of(tensor: Any) -> Sequence[int]:
-    """In elements; of a `T.Tensor` that stands for one, too."""
+    """The same."""
     stride = getattr(tensor, "stride", None)
     if callable(stride):
         steps: Sequence[int] = stride()
@@ -523,8 +535,10 @@ def _strides_of(tensor: Any) -> Sequence[int]:
     if not isinstance(tensor, TensorAnnotation):
         return [step // tensor.itemsize for step in tensor.strides]
     if tensor.strides is not None:
-        return tensor.strides
-    return [prod(tensor.shape[number + 1 :]) for number in range(len(tensor.shape))]
+        lanes = _lanes(tensor.dtype)
+        return tensor.strides if lanes == 1 else [*(step * lanes for step in tensor.strides), 1]
+    shape = _shape_of(tensor)
+    return [prod(shape[number + 1 :]) for number in range(len(shape))]
 
 
 def _elements_per_byte(dtype: Any, value: Any) -> int:
@@ -538,7 +552,7 @@ def _elements_per_byte(dtype: Any, value: Any) -> int:
 
 def _unpacked_shape(tensor: Any, per_byte: int) -> tuple[Any, ...]:
     """The extents in elements, of which a byte of the tensor holds `per_byte`."""
-    shape = tuple(tensor.shape)
+    shape = _shape_of(tensor)
     return (*shape[:-1], shape[-1] * per_byte) if shape else shape
 
 
@@ -569,10 +583,12 @@ def _as_given(name: str, annotation: TensorAnnotation, value: Any) -> TensorAnno
     if hasattr(value, "shape"):
         if dtype is Any:
             dtype = to_dtype(value.dtype)
-        per_byte = _elements_per_byte(dtype, value)
-        shape = _taken(shape, _unpacked_shape(value, per_byte))
+        per_byte, lanes = _elements_per_byte(dtype, value), _lanes(dtype)
+        rank = -1 if lanes > 1 else None  # without the lanes
+        shape = _taken(shape, _unpacked_shape(value, per_byte)[:rank])
         if strides is not None:
-            strides = _taken(strides, _unpacked_strides(value, per_byte))
+            given = _unpacked_strides(value, per_byte)[:rank]
+            strides = _taken(strides, [step // lanes for step in given])
     shape = _named(f"{name}_extent", shape)
     if strides is not None:
         strides = _named(f"{name}_stride", strides)

@@ -222,3 +222,38 @@ def test_what_takes_no_vectors():
         "a view of shape (3, 4) and dtype float32 has 384 bits but 's' has 512",
         "T.atomic_addx4 adds 4 elements, but the vector has 2",
     ]
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("form", ["int", "T.const"])
+def test_extents_that_a_call_gives(target, form):
+    """A call's tensor has the lanes as a dim of its own; a T.Tensor that stands for it, none."""
+
+    @tilewright.jit(target=target)
+    def of_int(A, B):
+        A: T.Tensor[[int], "float32x4"]
+        B: T.StridedTensor[[int, int], [int, 1], "float32x4"]
+        C = T.empty([A.shape[0]], "float32x4")
+        with T.Kernel(A.shape[0], threads=1) as i:
+            C[i] = A[i] + B[i, 1] * 2.0
+        return C
+
+    @tilewright.jit(target=target)
+    def of_const(A, B):
+        N, M, S = T.const("N, M, S")
+        A: T.Tensor[[N], "float32x4"]
+        B: T.StridedTensor[[N, M], [S, 1], "float32x4"]
+        C = T.empty([N], "float32x4")
+        with T.Kernel(N, threads=1) as i:
+            C[i] = A[i] + B[i, 1] * 2.0
+        return C
+
+    kernel = of_int if form == "int" else of_const
+    for count in (3, 5):
+        a = np.arange(count * 4, dtype=np.float32).reshape(count, 4)
+        b = np.arange(count * 16, dtype=np.float32).reshape(count, 4, 4)[:, :2]
+        np.testing.assert_array_equal(kernel(a, b), a + b[:, 1] * 2)
+    strided = T.StridedTensor((3, 2), (4, 1), "float32x4")
+    made = kernel.compile(T.Tensor((3,), "float32x4"), strided)
+    assert len(kernel._kernels) == 2
+    np.testing.assert_array_equal(made(a[:3], b[:3]), a[:3] + b[:3, 1] * 2)
