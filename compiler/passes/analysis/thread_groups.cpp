@@ -13,33 +13,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-constexpr int64_t kWarpSize = 32;
-
 using llvm::BitVector;
-
-/// The ranges of neighbours among threads: first, end, and again.
-SmallVector<int64_t, 4> rangesOf(const BitVector& members) {
-  SmallVector<int64_t, 4> ranges;
-  for (int first = members.find_first(); first >= 0;) {
-    int end = members.find_next_unset(unsigned(first));
-    end = end < 0 ? int(members.size()) : end;
-    ranges.push_back(first);
-    ranges.push_back(end);
-    first = end < int(members.size()) ? members.find_next(unsigned(end)) : -1;
-  }
-  return ranges;
-}
-
-bool areNeighbours(const BitVector& members) {
-  return rangesOf(members).size() <= 2;
-}
-
-bool areWholeWarps(const BitVector& members) {
-  for (unsigned thread = 0; thread < members.size(); ++thread)
-    if (members[thread] != members[thread / kWarpSize * kWarpSize])
-      return false;
-  return true;
-}
 
 /// "threads 0 to 31", "threads 0, 2, 4, ..".
 std::string textOf(const std::optional<BitVector>& members) {
@@ -117,86 +91,9 @@ bool hasThreadGroups(tile::LaunchOp launch) {
 }
 
 ThreadGroups::ThreadGroups(tile::LaunchOp launch)
-    : threads(launch.getThreadCount()), divergence(launch), indices(launch, divergence) {
-  visit(*launch.getBodyBlock(), {BitVector(unsigned(threads), true)});
-}
-
-// Conditions
-
-ThreadGroups::Choice ThreadGroups::choiceOf(BitVector members) const {
-  BitVector rest = members;
-  rest.flip();
-  Choice choice;
-  choice.isRange = areNeighbours(members);
-  choice.isRestRange = areNeighbours(rest);
-  choice.isOfWarps = areWholeWarps(members);
-  choice.members = std::move(members);
-  return choice;
-}
-
-ThreadGroups::Choice ThreadGroups::choiceOf(Value condition) {
-  auto isUniform = [&](Value value) { return !divergence.differs(value); };
-  if (isUniform(condition))
-    return {std::nullopt, true, true, true};
-  if (const ThreadIndex& index = indices.indexOf(condition); index.isKnown && index.terms.empty()) {
-    BitVector members(unsigned(threads), false);
-    for (unsigned thread = 0; thread < members.size(); ++thread)
-      members[thread] = index.numbers[thread] != 0;
-    return choiceOf(std::move(members));
-  }
-  Operation* op = condition.getDefiningOp();
-  if (auto comparison = dyn_cast_or_null<arith::CmpIOp>(op))
-    return choiceOf(comparison);
-  if (!isa_and_nonnull<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
-    return {};
-  const Value left = op->getOperand(0), right = op->getOperand(1);
-  Choice choice, first = choiceOf(left), second = choiceOf(right);
-  choice.isOfWarps = first.isOfWarps && second.isOfWarps;
-  if (isa<arith::XOrIOp>(op)) { // not
-    const std::optional<int64_t> flipped = getConstantIntValue(right);
-    if (!flipped || *flipped == 0)
-      return {};
-    choice.isRange = first.isRestRange, choice.isRestRange = first.isRange;
-    return choice;
-  }
-  // What is common to two ranges is one; what is in either of them need not be.
-  choice.isRange = first.isRange && second.isRange;
-  choice.isRestRange = first.isRestRange && second.isRestRange;
-  const bool isOfOne = isUniform(left) || isUniform(right);
-  (isa<arith::AndIOp>(op) ? choice.isRestRange : choice.isRange) &= isOfOne;
-  return choice;
-}
-
-ThreadGroups::Choice ThreadGroups::choiceOf(arith::CmpIOp comparison) {
-  const ThreadIndex& left = indices.indexOf(comparison.getLhs());
-  const ThreadIndex& right = indices.indexOf(comparison.getRhs());
-  if (!left.isKnown || !right.isKnown)
-    return {};
-  std::vector<int64_t> apart = left.numbers;
-  for (auto [number, other] : llvm::zip(apart, right.numbers))
-    number -= other;
-  const bool isMonotone = llvm::is_sorted(apart) || llvm::is_sorted(apart, std::greater<>());
-  Choice choice;
-  switch (comparison.getPredicate()) {
-  case arith::CmpIPredicate::slt:
-  case arith::CmpIPredicate::sle:
-  case arith::CmpIPredicate::sgt:
-  case arith::CmpIPredicate::sge:
-    choice.isRange = choice.isRestRange = isMonotone;
-    break;
-  case arith::CmpIPredicate::eq:
-    choice.isRange = isMonotone;
-    break;
-  case arith::CmpIPredicate::ne:
-    choice.isRestRange = isMonotone;
-    break;
-  default:
-    return {};
-  }
-  choice.isOfWarps = true;
-  for (size_t thread = 0; thread < apart.size(); ++thread)
-    choice.isOfWarps &= apart[thread] == apart[thread / kWarpSize * kWarpSize];
-  return choice;
+    : threads(launch.getThreadCount()), divergence(launch), indices(launch, divergence),
+      choices(threads, divergence, indices) {
+  visit(*launch.getBodyBlock(), {{BitVector(unsigned(threads), true)}});
 }
 
 // Branches
@@ -243,25 +140,9 @@ bool ThreadGroups::turnsDiffer(tile::ForOp loop) {
   return false;
 }
 
-ThreadGroups::Group ThreadGroups::part(const Group& group, const Choice& choice, bool isElse,
-                                       Operation* branch) {
-  Group made;
-  made.branch = branch;
-  made.isOfWarps = group.isOfWarps && choice.isOfWarps;
-  if (!group.threads || !choice.members)
-    return made;
-  BitVector members = *choice.members;
-  if (isElse)
-    members.flip();
-  members &= *group.threads;
-  made.isOfWarps = areWholeWarps(members);
-  made.threads = std::move(members);
-  return made;
-}
-
 /// Whether groups take the branch. Where nothing is known of its condition, all of the group must agree.
 bool ThreadGroups::visitBranch(scf::IfOp branch, const Group& group) {
-  const Choice choice = choiceOf(branch.getCondition());
+  const ThreadChoice choice = choices.choiceOf(branch.getCondition());
   if (!choice.isKnown())
     return false;
   const bool isShared = holdsForWholeBlock(branch);
@@ -270,7 +151,7 @@ bool ThreadGroups::visitBranch(scf::IfOp branch, const Group& group) {
   Branch found{branch, group.threads && choice.members, {}, {}};
   for (bool isElse : {false, true}) {
     Region& side = isElse ? branch.getElseRegion() : branch.getThenRegion();
-    const Group taken = part(group, choice, isElse, isShared ? branch : group.branch);
+    const Group taken{group.part(choice, isElse), isShared ? branch : group.branch};
     if (found.isKnown)
       (isElse ? found.others : found.taken) = rangesOf(*taken.threads);
     if (side.empty() || (taken.threads && taken.threads->none()))

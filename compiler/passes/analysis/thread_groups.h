@@ -7,14 +7,12 @@
 /// do those outside, and its barriers are theirs. That needs threads that are neighbours.
 #pragma once
 
+#include "compiler/passes/analysis/thread_choices.h"
 #include "compiler/passes/analysis/thread_divergence.h"
 #include "compiler/passes/analysis/thread_indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include "llvm/ADT/BitVector.h"
-
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,31 +48,14 @@ public:
   std::vector<Problem> problems;
 
 private:
-  /// For which threads a condition holds.
-  struct Choice {
-    std::optional<llvm::BitVector> members; ///< if nothing else decides
-    /// Whatever else decides: those for which it holds are neighbours; so are those for which it doesn't;
-    /// it is the same throughout each warp.
-    bool isRange = false, isRestRange = false, isOfWarps = false;
-
-    bool isKnown() const {
-      return members || isRange || isRestRange;
-    }
-  };
   /// The threads that come to a place.
-  struct Group {
-    std::optional<llvm::BitVector> threads; ///< if known when compiling
-    bool isOfWarps = true;
+  struct Group : ThreadParty {
     mlir::Operation* branch = nullptr; ///< that makes them a part of the block
   };
 
-  Choice choiceOf(mlir::Value condition);
-  Choice choiceOf(mlir::arith::CmpIOp comparison);
-  Choice choiceOf(llvm::BitVector members) const;
   void visit(mlir::Block& block, const Group& group);
   bool turnsDiffer(tile::ForOp loop);
   bool visitBranch(mlir::scf::IfOp branch, const Group& group);
-  static Group part(const Group& group, const Choice& choice, bool isElse, mlir::Operation* branch);
   bool checkSide(mlir::Region& side, const Group& part, bool isNeighbours);
   bool checkJumps(mlir::Region& side, const Group& group, const Group& part);
   void check(mlir::Operation& op, const Group& group);
@@ -83,6 +64,7 @@ private:
   int64_t threads;
   ThreadDivergence divergence;
   ThreadIndices indices;
+  ThreadChoices choices;
 };
 
 /// Marks the branches that groups take (group_threads.cpp).
