@@ -38,14 +38,14 @@ private:
           << (isa<tile::ForOp>(problem.branch) ? "the loop is here" : "the branch is here");
       signalPassFailure();
     }
-    markThreadGroups(groups);
+    markThreadGroups(groups.branches);
   }
 };
 
 } // namespace
 
-void markThreadGroups(const ThreadGroups& groups) {
-  for (const ThreadGroups::Branch& branch : groups.branches) {
+void markThreadGroups(ArrayRef<ThreadGroups::Branch> branches) {
+  for (const ThreadGroups::Branch& branch : branches) {
     Builder builder(branch.op->getContext());
     SmallVector<Attribute> sides;
     if (branch.isKnown)

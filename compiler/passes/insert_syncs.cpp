@@ -11,8 +11,9 @@
 /// The language wants no T.sync_threads for that (reference/tilelang.md, section 3, ThreadSync): two
 /// accesses of a shared buffer by different threads that may touch one element, one of them a store, have a
 /// barrier between. It goes where all threads come by: before an `if` or a loop that only some of them
-/// enter. In a branch that a group of threads takes, it is the group's. Loops are gone through twice, for what
-/// one iteration leaves to the next.
+/// enter. In a branch that a group of threads takes, it is the group's: the branch is marked as such
+/// (group_threads.cpp) where something is handed over in it. Loops are gone through twice, for what one
+/// iteration leaves to the next.
 #include "compiler/ir/thread_groups.h"
 #include "compiler/ir/tile.h"
 #include "compiler/passes/analysis/thread_groups.h"
@@ -20,7 +21,11 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/passes/passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -34,6 +39,7 @@ struct Access {
   AccessKind kind;
   bool isWhole; ///< all of the buffer
   ThreadAccess place;
+  bool isInWarps = false; ///< since then, the threads of each warp have waited for each other
 };
 
 using Accesses = SmallVector<Access>;
@@ -43,10 +49,52 @@ bool isOfBlock(Value buffer) {
   return type && !type.isPerThread() && !type.isGlobal();
 }
 
+bool isOfShared(Value buffer) {
+  return cast<tile::BufferType>(buffer.getType()).getSpace() == tile::MemorySpace::Shared;
+}
+
+/// Whether the threads of a warp meet there, if not those of the block.
+bool isWarpMeeting(Operation& op) {
+  if (auto sync = dyn_cast<tile::SyncOp>(op))
+    return sync.getScope() == tile::SyncScope::Warp;
+  if (auto vote = dyn_cast<tile::VoteOp>(op))
+    return vote.getScope() == tile::SyncScope::Warp;
+  return isa<tile::ShuffleOp>(op);
+}
+
+bool holds(Region& side, llvm::function_ref<bool(Operation*)> is) {
+  return side
+      .walk([&](Operation* op) { return is(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+/// Whether a break or continue ends a turn of a loop around a side.
+bool leavesLoop(Region& side) {
+  return holds(side, [&](Operation* op) {
+    if (!isa<tile::BreakOp, tile::ContinueOp>(op))
+      return false;
+    Operation* loop = op->getParentOp();
+    while (!isa<tile::ForOp, tile::WhileOp, tile::LaunchOp>(loop))
+      loop = loop->getParentOp();
+    return !side.isAncestor(loop->getParentRegion());
+  });
+}
+
+/// Whether a value is the same each time that its place is come to.
+bool isSteady(Value value) {
+  Operation* op = value.getDefiningOp();
+  if (!op)
+    return isa<tile::LaunchOp, func::FuncOp>(value.getParentBlock()->getParentOp());
+  if (isPure(op) && op->getNumRegions() == 0)
+    return llvm::all_of(op->getOperands(), isSteady);
+  return !op->getParentOfType<tile::ForOp>() && !op->getParentOfType<tile::WhileOp>();
+}
+
 class SyncInserter {
 public:
   explicit SyncInserter(tile::LaunchOp launch)
-      : launch(launch), divergence(launch), indices(launch, divergence), builder(launch) {}
+      : launch(launch), divergence(launch), indices(launch, divergence),
+        choices(launch.getThreadCount(), divergence, indices), builder(launch) {}
 
   void run() {
     Accesses pending;
@@ -54,6 +102,17 @@ public:
   }
 
 private:
+  /// Threads that take one side of a branch, and what leads there.
+  struct Group {
+    ThreadParty party;
+    ThreadGroups::Branch branch;
+    Group* outer;
+    bool isMarked; ///< before anything was put in
+    /// The branches that they take alike, each time; among them what differs otherwise may be the same.
+    SmallVector<Operation*> together;
+    std::unique_ptr<ThreadDivergence> divergence;
+  };
+
   /// Whether all threads of the block meet at an op anyway.
   static bool isMeeting(Operation& op) {
     if (auto sync = dyn_cast<tile::SyncOp>(op))
@@ -94,9 +153,15 @@ private:
       return false;
     if (before.kind == now.kind && now.kind != AccessKind::Write)
       return false;
+    if (group && !group->isMarked && !isOfShared(now.buffer))
+      return false;
+    ThreadPairs pairs;
+    if (group && group->party.threads)
+      pairs.members = &*group->party.threads;
+    pairs.isAcrossWarps = group && before.isInWarps;
     if (before.isWhole || now.isWhole || before.buffer != now.buffer)
-      return true;
-    return indices.mayMeet(before.place, now.place);
+      return pairs.hasAny(size_t(launch.getThreadCount()));
+    return indices.mayMeet(before.place, now.place, pairs);
   }
 
   /// Puts a barrier before `op` where that needs what is pending.
@@ -108,6 +173,9 @@ private:
       builder.setInsertionPoint(&op);
       tile::SyncOp::create(builder, op.getLoc(), tile::SyncScope::Block, IntegerAttr(),
                            IntegerAttr());
+      for (const Group* marked = group; marked; marked = marked->outer)
+        if (!marked->branch.op->hasAttr(tile::kThreadGroupsAttr))
+          markThreadGroups(marked->branch);
       pending.clear();
       ++inserted;
     }
@@ -120,10 +188,13 @@ private:
         pending.clear();
         continue;
       }
+      if (isWarpMeeting(op))
+        for (Access& access : pending)
+          access.isInWarps = true;
       // All must agree on the way to what they do together, whatever decides it.
       const bool isOpen = isa<tile::ForOp, tile::WhileOp, scf::IfOp>(op) &&
                           op.getNumResults() == 0 && !op.hasAttr(tile::kThreadGroupsAttr) &&
-                          (!divergence.differs(&op) || holdsForWholeBlock(&op));
+                          (!differs(op) || holdsForWholeBlock(&op));
       if (isOpen) {
         visitStructure(op, pending);
         continue;
@@ -132,18 +203,62 @@ private:
       collect(op, now);
       if (!now.empty())
         meetBefore(op, now, pending);
-      if (op.hasAttr(tile::kThreadGroupsAttr))
-        visitGroups(op);
+      if (auto branch = dyn_cast<scf::IfOp>(op);
+          branch && branch.getNumResults() == 0 && visited.insert(branch).second)
+        visitSides(branch);
     }
   }
 
+  /// Whether the threads that are here may go different ways.
+  bool differs(Operation& structure) {
+    if (!divergence.differs(&structure))
+      return false;
+    if (!group || group->together.empty())
+      return true;
+    if (!group->divergence)
+      group->divergence = std::make_unique<ThreadDivergence>(launch, group->together);
+    return group->divergence->differs(&structure);
+  }
+
   /// A group's own barriers order what its threads do; what others did is ordered before the branch.
-  void visitGroups(Operation& branch) {
-    for (Region& region : branch.getRegions()) {
+  void visitSides(scf::IfOp branch) {
+    const bool isMarked = branch->hasAttr(tile::kThreadGroupsAttr);
+    const ThreadChoice choice = choices.choiceOf(branch.getCondition());
+    const ThreadParty here = group ? group->party : ofBlock();
+    const ThreadParty parties[] = {here.part(choice, false), here.part(choice, true)};
+    ThreadGroups::Branch found{branch, parties[0].threads.has_value(), {}, {}};
+    if (found.isKnown)
+      found.taken = rangesOf(*parties[0].threads), found.others = rangesOf(*parties[1].threads);
+    const bool isSame =
+        (!group || !group->together.empty()) && (found.isKnown || isSteady(branch.getCondition()));
+    for (Region& side : branch->getRegions()) {
+      const bool isElse = side.getRegionNumber() == 1;
+      const ThreadParty& party = parties[isElse];
+      const bool isShared = isMarked && holds(side, isForWholeBlock);
+      const bool isRange = isElse ? choice.isRestRange : choice.isRange;
+      if (side.empty() || (!isShared && !mayWait(side, party, isRange)))
+        continue;
+      Group part{party, found, group, isMarked, {}, {}};
+      if (isSame && group)
+        part.together = group->together;
+      if (isSame)
+        part.together.push_back(branch);
+      const llvm::SaveAndRestore inside(group, &part);
       Accesses inner;
-      if (!region.empty())
-        visit(region.front(), inner);
+      visit(side.front(), inner);
     }
+  }
+
+  ThreadParty ofBlock() {
+    return {llvm::BitVector(unsigned(launch.getThreadCount()), true)};
+  }
+
+  /// Whether those who take a side can wait for each other there.
+  static bool mayWait(Region& side, const ThreadParty& party, bool isRange) {
+    if (party.threads ? party.threads->count() < 2 || !areNeighbours(*party.threads) : !isRange)
+      return false;
+    return !leavesLoop(side) &&
+           (party.isOfWarps || !holds(side, [](Operation* op) { return isWarpMeeting(*op); }));
   }
 
   void visitStructure(Operation& op, Accesses& pending) {
@@ -183,7 +298,8 @@ private:
     for (Access& access : accesses) {
       const bool isKnown = llvm::any_of(kept, [&](const Access& other) {
         return other.buffer == access.buffer && other.kind == access.kind &&
-               other.isWhole == access.isWhole && other.place.indices == access.place.indices &&
+               other.isWhole == access.isWhole && other.isInWarps == access.isInWarps &&
+               other.place.indices == access.place.indices &&
                other.place.stale == access.place.stale;
       });
       if (!isKnown)
@@ -195,7 +311,10 @@ private:
   tile::LaunchOp launch;
   ThreadDivergence divergence;
   ThreadIndices indices;
+  ThreadChoices choices;
   OpBuilder builder;
+  Group* group = nullptr;             ///< who comes where it is visited; null for all of the block
+  llvm::DenseSet<Operation*> visited; ///< branches whose sides have been
   size_t inserted = 0;
 };
 

@@ -160,3 +160,177 @@ func.func @groups(%A: !tile.buffer<64xf32, global> {tile.name = "A"}) attributes
   }
   return
 }
+
+// -----
+
+// In a branch of some threads, these wait for each other: behind a loop of which each takes turns of its own,
+// and before the next turn of one that all of them go through. The branch is their group's, then.
+// CHECK-LABEL: func.func @in_a_branch
+// CHECK: scf.if
+// CHECK-NEXT: tile.for
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile.for
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: }
+// CHECK-NEXT: } else {
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: }
+// CHECK-SAME: tile.thread_groups = [array<i64: 0, 16>, array<i64: 16, 64>]
+func.func @in_a_branch() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c15 = arith.constant 15 : index
+  %c16 = arith.constant 16 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %below = arith.cmpi slt, %t, %c16 : index
+    %other = arith.subi %c15, %t : index
+    scf.if %below {
+      tile.for %i = %t to %c16 step %c1 {
+        %a = tile.load %s[%i] : !tile.buffer<64xf32, shared>
+      }
+      tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+      tile.for %i = %c0 to %c2 step %c1 {
+        %a = tile.load %s[%other] : !tile.buffer<64xf32, shared>
+        tile.store %a, %s[%t] : !tile.buffer<64xf32, shared>
+      }
+    } else {
+      tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// A branch in a branch: what the inner one hands over is waited for by its threads, before and behind it all of
+// the outer one's wait. The threads of a branch that is known in the run are neighbours.
+// CHECK-LABEL: func.func @nested
+// CHECK: scf.if
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: } {tile.thread_groups = []}
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: } {tile.thread_groups = [array<i64: 0, 48>, array<i64: 48, 64>]}
+func.func @nested(%n: index {tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c48 = arith.constant 48 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %below = arith.cmpi slt, %t, %c48 : index
+    %some = arith.cmpi slt, %t, %n : index
+    scf.if %below {
+      tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+      scf.if %some {
+        %a = tile.load %s[%c0] : !tile.buffer<64xf32, shared>
+        tile.store %a, %s[%t] : !tile.buffer<64xf32, shared>
+      }
+      %b = tile.load %s[%c1] : !tile.buffer<64xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// Nobody waits, and the branch is no group's: each thread of it has its own elements, which others of the block
+// would share; a warp has met; one thread is alone; a fragment is nobody else's.
+// CHECK-LABEL: func.func @own_elements_in_a_branch
+// CHECK-NOT: tile.sync block
+// CHECK-NOT: tile.thread_groups
+func.func @own_elements_in_a_branch() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c31 = arith.constant 31 : index
+  %c32 = arith.constant 32 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %r = tile.alloc "r" : !tile.buffer<64xf32, shared>
+    %q = tile.alloc "q" : !tile.buffer<64xf32, shared>
+    %f = tile.alloc "f" : !tile.buffer<64xf32, fragment>
+    %column = arith.remui %t, %c8 : index
+    %first = arith.cmpi slt, %t, %c8 : index
+    scf.if %first {
+      tile.store %v, %s[%column] : !tile.buffer<64xf32, shared>
+      %a = tile.load %s[%t] : !tile.buffer<64xf32, shared>
+      tile.store %v, %f[%c1] : !tile.buffer<64xf32, fragment>
+      %b = tile.load %f[%c1] : !tile.buffer<64xf32, fragment>
+    }
+    %below = arith.cmpi slt, %t, %c32 : index
+    %other = arith.subi %c31, %t : index
+    scf.if %below {
+      tile.store %v, %r[%t] : !tile.buffer<64xf32, shared>
+      tile.sync warp
+      %a = tile.load %r[%other] : !tile.buffer<64xf32, shared>
+    }
+    %is_one = arith.cmpi eq, %t, %c1 : index
+    scf.if %is_one {
+      tile.store %v, %q[%c1] : !tile.buffer<64xf32, shared>
+      %a = tile.load %q[%c1] : !tile.buffer<64xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// Not all of a branch come by, or go on in the loop: no barrier can stand there.
+// CHECK-LABEL: func.func @not_all_come_by
+// CHECK-NOT: tile.sync block
+// CHECK-NOT: tile.thread_groups
+func.func @not_all_come_by(%A: !tile.buffer<64xsi32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c31 = arith.constant 31 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant 0 : i32
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %r = tile.alloc "r" : !tile.buffer<64xf32, shared>
+    %q = tile.alloc "q" : !tile.buffer<64xf32, shared>
+    %below = arith.cmpi slt, %t, %c32 : index
+    %other = arith.subi %c31, %t : index
+    scf.if %below {
+      tile.for %i = %t to %c32 step %c1 {
+        tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+        %a = tile.load %s[%other] : !tile.buffer<64xf32, shared>
+      }
+      %number = tile.load %A[%t] : !tile.buffer<64xsi32, global>
+      %some = arith.cmpi sgt, %number, %zero : i32
+      scf.if %some {
+        tile.store %v, %r[%t] : !tile.buffer<64xf32, shared>
+        %a = tile.load %r[%other] : !tile.buffer<64xf32, shared>
+      }
+    }
+    tile.while {
+      tile.condition %below
+    } do {
+      scf.if %below {
+        tile.store %v, %q[%t] : !tile.buffer<64xf32, shared>
+        %a = tile.load %q[%other] : !tile.buffer<64xf32, shared>
+        tile.break
+      }
+    }
+  }
+  return
+}

@@ -68,7 +68,7 @@ private:
 };
 
 /// Marks the branches that groups take (group_threads.cpp).
-void markThreadGroups(const ThreadGroups& groups);
+void markThreadGroups(llvm::ArrayRef<ThreadGroups::Branch> branches);
 
 /// What each thread adds is added for each of them (repeat_atomics.cpp).
 void repeatAtomics(tile::LaunchOp launch, bool findsRaces = false);

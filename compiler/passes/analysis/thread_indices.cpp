@@ -77,6 +77,18 @@ bool isInside(Value value, ArrayRef<Operation*> loops) {
 
 } // namespace
 
+bool ThreadPairs::hasAny(size_t threads) const {
+  std::optional<size_t> first;
+  for (size_t thread = 0; thread < threads; ++thread) {
+    if (members && !(*members)[unsigned(thread)])
+      continue;
+    if (first && has(*first, thread))
+      return true;
+    first = first.value_or(thread);
+  }
+  return false;
+}
+
 const ThreadIndex& ThreadIndices::indexOf(Value value) {
   std::unique_ptr<ThreadIndex>& index = known[value];
   if (index)
@@ -184,7 +196,8 @@ ThreadIndices::Distance ThreadIndices::distance(const ThreadIndex& before, const
   return made;
 }
 
-bool ThreadIndices::mayMeet(const ThreadAccess& before, const ThreadAccess& now) {
+bool ThreadIndices::mayMeet(const ThreadAccess& before, const ThreadAccess& now,
+                            ThreadPairs pairs) {
   // A thread's own place, though nobody knows where: the user sees to it that no other has it.
   if (before.stale.empty() && before.indices == now.indices &&
       llvm::any_of(now.indices, [&](Value index) {
@@ -204,7 +217,7 @@ bool ThreadIndices::mayMeet(const ThreadAccess& before, const ThreadAccess& now)
       dims.push_back(dim);
   }
   if (dims.empty())
-    return threads > 1;
+    return pairs.hasAny(size_t(threads));
   // now - before = distance in all dims: candidates by the first dim, sorted.
   const Dim& first = dims.front();
   std::vector<size_t> order(size_t(threads), 0);
@@ -215,7 +228,7 @@ bool ThreadIndices::mayMeet(const ThreadAccess& before, const ThreadAccess& now)
     auto at = std::ranges::lower_bound(order, base + first.distance.low, {},
                                        [&](size_t other) { return first.now->numbers[other]; });
     for (; at != order.end() && first.now->numbers[*at] <= base + first.distance.high; ++at)
-      if (*at != thread && llvm::all_of(ArrayRef(dims).drop_front(), [&](const Dim& dim) {
+      if (pairs.has(thread, *at) && llvm::all_of(ArrayRef(dims).drop_front(), [&](const Dim& dim) {
             const int64_t apart = dim.now->numbers[*at] - dim.before->numbers[thread];
             return dim.distance.low <= apart && apart <= dim.distance.high;
           }))

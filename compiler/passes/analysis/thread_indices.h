@@ -6,6 +6,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/analysis/thread_divergence.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <memory>
@@ -27,13 +28,29 @@ struct ThreadAccess {
   llvm::SmallVector<mlir::Operation*, 2> stale;
 };
 
+/// Of which two threads is asked.
+struct ThreadPairs {
+  const llvm::BitVector* members = nullptr; ///< both are of these; of the block if null
+  bool isAcrossWarps = false;               ///< they are of different warps
+
+  bool has(size_t one, size_t other) const {
+    return one != other &&
+           (!members || ((*members)[unsigned(one)] && (*members)[unsigned(other)])) &&
+           (!isAcrossWarps || one / kWarpSize != other / kWarpSize);
+  }
+  bool hasAny(size_t threads) const;
+
+private:
+  static constexpr size_t kWarpSize = 32;
+};
+
 class ThreadIndices {
 public:
   ThreadIndices(tile::LaunchOp launch, const ThreadDivergence& divergence)
       : extents(launch.getThreads()), threads(launch.getThreadCount()), divergence(divergence) {}
 
   /// Whether two different threads may touch one element, the one as in `before`, the other as in `now`.
-  bool mayMeet(const ThreadAccess& before, const ThreadAccess& now);
+  bool mayMeet(const ThreadAccess& before, const ThreadAccess& now, ThreadPairs pairs = {});
   /// A number, or a condition as 0 and 1.
   const ThreadIndex& indexOf(mlir::Value value);
 

@@ -176,7 +176,7 @@ static void checkThreadGroups(func::FuncOp kernel, std::vector<Diagnostic>& foun
       const ThreadGroups groups(launch);
       problems = groups.problems;
       if (problems.empty()) {
-        markThreadGroups(groups);
+        markThreadGroups(groups.branches);
         checkFragments(launch, found);
       }
     }
