@@ -41,18 +41,21 @@ static bool isOfArguments(mlir::Value value) {
          llvm::all_of(op->getOperands(), isOfArguments);
 }
 
-void KernelBuilder::assume(Value condition) {
+void KernelBuilder::assume(Value condition, bool isChecked) {
   if (!state->isUsable(condition))
     return;
   auto constant = state->constantOf(condition);
   if (constant && (constant->isReal || constant->integer != 0))
     return;
-  if (constant)
+  if (constant) {
     state->error("the condition of T.assume never holds");
-  else if (mlir::isa_and_nonnull<tile::LaunchOp>(state->ir.getInsertionBlock()->getParentOp()) &&
-           isOfArguments(state->toBool(condition)))
-    tile::AssertOp::check(state->ir, state->location(), state->toBool(condition),
-                          "T.assume does not hold");
+    return;
+  }
+  const mlir::Value held = state->toBool(condition);
+  state->promise(held);
+  mlir::Operation* around = state->ir.getInsertionBlock()->getParentOp();
+  if (isChecked && mlir::isa_and_nonnull<tile::LaunchOp>(around) && isOfArguments(held))
+    tile::AssertOp::check(state->ir, state->location(), held, "T.assume does not hold");
 }
 
 void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
@@ -64,7 +67,9 @@ void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
                  (message.empty() ? "" : ": " + std::string(message)));
     return;
   }
-  tile::AssertOp::create(state->ir, state->location(), state->toBool(condition),
+  const mlir::Value held = state->toBool(condition);
+  state->promise(held);
+  tile::AssertOp::create(state->ir, state->location(), held,
                          llvm::StringRef(message.data(), message.size()));
 }
 

@@ -148,6 +148,10 @@ public:
   /// Closes the innermost scope, which must be of the kind; an error if it isn't.
   std::optional<Frame> pop(FrameKind kind, std::string_view what);
   bool isOpen(int64_t serial) const;
+  /// What is built behind this place in its scope counts on the condition.
+  void promise(mlir::Value condition) {
+    promises.push_back({condition, frames.back().serial});
+  }
   /// The innermost open scope of the kind.
   const Frame* enclosing(FrameKind kind) const;
   bool isInLaunch() const {
@@ -232,6 +236,12 @@ public:
   std::vector<SafeValueScope> safeValueScopes; // that are open
   /// Conditions that hold, or don't, where the value counts that is being built.
   std::vector<std::pair<mlir::Value, bool>> assumptions;
+  /// What T.assume and assertions say, from there to the end of their scope.
+  struct Promise {
+    mlir::Value condition;
+    int64_t frame;
+  };
+  std::vector<Promise> promises;
   std::vector<DoubtfulCall> doubtfulCalls;
   std::deque<ValueRecord> values;
   std::deque<BufferRecord> buffers;

@@ -16,13 +16,6 @@ struct ExactRange {
 /// bounds; nothing for any other.
 std::optional<ExactRange> rangeOf(mlir::Value index);
 
-/// Whether an index of what is built now is below 0 whatever its variables are: from the bounds of the loops, known or
-/// not, and the conditions around. False where that can't be told.
-bool isAlwaysNegative(const Construction& state, mlir::Value index);
-
-/// Whether an index of what is built now is 0 or more whatever its variables are. False where that can't be told.
-bool isNeverNegative(const Construction& state, mlir::Value index);
-
 /// `left - right` where that is the same number for all values of the variables in them: `(k + 1) * 64 - k * 64`,
 /// `k % 3 + 1 - k % 3`, `I[k] + 1 - I[k]` with nothing written between the two reads.
 std::optional<int64_t> constantDifference(mlir::Value left, mlir::Value right);

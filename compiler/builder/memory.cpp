@@ -2,7 +2,7 @@
 // Allocations, views, and single elements.
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
-#include "compiler/builder/index_range.h"
+#include "compiler/builder/index_facts.h"
 #include "compiler/builder/operands.h"
 #include "compiler/ir/address_attribute.h"
 #include "compiler/ir/known_of_call.h"

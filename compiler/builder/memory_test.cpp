@@ -162,6 +162,44 @@ TEST_F(MemoryTest, WhatCountsOnlyUnderAConditionMayCountFromTheEnd) {
   EXPECT_NE(finish(), nullptr);
 }
 
+TEST_F(MemoryTest, SumsAreComparedWithConditions) {
+  Value n = line().scalar("n", dt("int32")), m = line().scalar("m", dt("int32"));
+  launch();
+  Value isLess = line().binary("lt", n, m), isMore = line().binary("gt", n, m);
+  Value difference = line().binary("sub", n, m);
+  auto in = [&](Value condition, bool holds, Value number) {
+    b.beginAssumption(condition, holds);
+    const std::pair found(b.isNegative(number), b.isNeverNegative(number));
+    b.endAssumption();
+    return found;
+  };
+  using Pair = std::pair<bool, bool>;
+  EXPECT_EQ(in(isLess, true, difference), Pair(true, false));
+  EXPECT_EQ(in(isLess, false, difference), Pair(false, true));
+  EXPECT_EQ(in(b.unary("logical_not", isLess), false, difference), Pair(true, false));
+  EXPECT_EQ(in(isMore, false, difference), Pair(false, false));
+  Value isEither = line().binary("logical_or", isLess, isMore);
+  EXPECT_EQ(in(isEither, true, difference), Pair(false, false));
+  EXPECT_EQ(in(isEither, false, difference), Pair(false, true)); // it is 0
+  EXPECT_EQ(in(isMore, true, b.select(isLess, b.unary("neg", n), difference)), Pair(false, false));
+  EXPECT_EQ(in(isMore, true, b.select(isLess, b.constant(int64_t{0}), difference)),
+            Pair(false, true));
+}
+
+TEST_F(MemoryTest, WhatIsPromisedHoldsToTheEndOfItsScope) {
+  Value n = line().scalar("n", dt("int32"));
+  launch();
+  Value number = line().binary("sub", n, b.constant(int64_t{3}));
+  line().beginIf(line().binary("gt", n, b.constant(int64_t{-7})));
+  line().assume(line().binary("lt", n, b.constant(int64_t{3})));
+  EXPECT_TRUE(b.isNegative(number));
+  b.endIf();
+  EXPECT_FALSE(b.isNegative(number));
+  line().deviceAssert(line().binary("ge", n, b.constant(int64_t{3})), "n is small");
+  EXPECT_TRUE(b.isNeverNegative(number));
+  EXPECT_NE(finish(), nullptr);
+}
+
 TEST_F(MemoryTest, BehindALoopThatEndsEarlyAllRuns) {
   launch({int64_t{4}}, {int64_t{64}});
   Buffer S = alloc("S", {8});

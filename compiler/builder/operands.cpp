@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/builder/operands.h"
 
+#include "compiler/builder/index_facts.h"
 #include "compiler/builder/index_range.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -173,8 +173,8 @@ public:
   /// scalar arguments, or made of these. Of scope shared or fragment, which are one here.
   Buffer allocSized(std::span<const Index> shape, Dtype dtype, std::string_view scope,
                     std::string_view name = {});
-  /// Whether an index is known to be negative always, as the bounds of loops and the branches around tell: then it counts
-  /// from the end.
+  /// Whether an index is known to be negative always, as the bounds of loops, the branches around, and what was
+  /// promised or asserted tell: then it counts from the end.
   bool isNegative(const Index& index) const;
   /// Whether an index is known to be 0 or more always.
   bool isNeverNegative(const Index& index) const;
@@ -258,9 +258,9 @@ public:
   void deviceAssert(Value condition, std::string_view message);
   /// The threads wait until the condition holds, which is asked again when others have gone on.
   void waitUntil(Value condition, std::string_view message);
-  /// What the user promises. Checked as `deviceAssert` does where that costs nothing: right in the launch, of
-  /// arguments and symbols alone.
-  void assume(Value condition);
+  /// What the user promises. Unless `isChecked` is false it is checked as `deviceAssert` does where that costs nothing:
+  /// right in the launch, of arguments and symbols alone.
+  void assume(Value condition, bool isChecked = true);
   /// scope: warp block grid. A named barrier has a number and is for `threadCount` threads.
   void barrier(std::string_view scope = "block", std::optional<int64_t> number = {},
                std::optional<int64_t> threadCount = {});

@@ -471,10 +471,10 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
           "condition"_a, "message"_a)
       .def(
           "assume",
-          [](KernelBuilder& self, const nb::object& condition) {
-            self.assume(lift(self, condition));
+          [](KernelBuilder& self, const nb::object& condition, bool isChecked) {
+            self.assume(lift(self, condition), isChecked);
           },
-          "condition"_a)
+          "condition"_a, "is_checked"_a = true)
       .def("barrier", &KernelBuilder::barrier, "scope"_a = "block", "number"_a = nb::none(),
            "thread_count"_a = nb::none())
       .def(

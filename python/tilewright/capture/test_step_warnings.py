@@ -101,6 +101,40 @@ def test_steps_that_are_known_or_never_negative():
     assert told(kernel) == []
 
 
+def test_steps_that_are_said_to_be_positive():
+    """By a promise, an assertion, a condition, a choice, a shift, or abs."""
+
+    @T.prim_func
+    def kernel(A: ROW, s: T.int32, n: T.int32, k: T.int32, B: ROW):
+        T.assume(n - k > 0)
+        with T.Kernel(1, threads=1):
+            for i in range(0, 8, n - k):
+                B[i] = 1
+            for i in range(0, 8, T.Select(s > 0, s, 1)):
+                B[i] = 2
+            for i in range(0, 8, T.if_then_else(s > 3, s - 2, 1 - s + 3)):
+                B[i] = 2
+            for i in range(0, 8, 1 if k <= 0 else k):
+                B[i] = 2
+            for i in range(0, 8, 1 << k):
+                B[i] = 3
+            for i in range(0, 8, T.abs(s)):
+                B[i] = 4
+            if s < n:
+                for i in range(0, 8, n - s):
+                    B[i] = 5
+                assert k > 2
+                for i in range(0, 8, k - 2):
+                    B[i] = 6
+            for i in range(0, 8, k - 2):
+                B[i] = 7
+            T.assume(k > 2)
+            for i in range(0, 8, k >> 1):
+                B[i] = 8
+
+    assert told(kernel) == [("for i in range(0, 8, k - 2):", f"the step 'k - 2'{REST}")]
+
+
 def test_once_a_place():
     @T.macro
     def every(B, s):

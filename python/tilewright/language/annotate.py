@@ -272,10 +272,9 @@ def assume(condition: Any) -> None:
     """Promises that `condition` holds. One of arguments and symbols alone that stands before the
     launch, or right in it, is checked when the kernel runs; on an NPU none is."""
     tracer = current()
-    if traced_for.get() == "ascend":
-        return
+    is_checked = traced_for.get() != "ascend"
     held = tracer.value(condition)
-    if tracer.launch is None:
+    if tracer.launch is None and is_checked:
         tracer.promises.append((held, "T.assume does not hold", tracer.place))
     else:
-        tracer.builder.assume(held)
+        tracer.builder.assume(held, is_checked)
