@@ -128,6 +128,62 @@ def test_generators_of_branches(agree):
     agree(kernel, [np.zeros(8, np.uint32), 1], {0: expected})
 
 
+def _of_loop(number, iteration):
+    return philox([0, iteration, 0, number], [7, 0])[0]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 32])
+def test_numbers_do_not_depend_on_the_threads(agree, threads):
+    @T.prim_func
+    def kernel(B: T.Tensor((8, 8), "uint32")):
+        with T.Kernel(1, threads=threads):
+            T.rng_init(7)
+            for turn in T.serial(2):
+                for i in T.Parallel(8):
+                    B[turn, i] = T.rng_rand()
+            for i, j in T.Parallel(6, 8):
+                B[2 + i, j] = T.rng_rand()
+
+    rows = [[_of_loop(turn, i) for i in range(8)] for turn in (1, 2)]
+    rest = np.reshape([_of_loop(3, i) for i in range(48)], (6, 8))
+    agree(
+        kernel, [np.zeros((8, 8), np.uint32)], {0: np.concatenate([rows, rest]).astype(np.uint32)}
+    )
+
+
+def test_loops_of_some_threads(agree):
+    """The numbers of the loops behind a branch are the same in all threads, whoever drew in it."""
+
+    @T.prim_func
+    def kernel(B: T.Tensor((8, 8), "uint32"), n: T.int32):
+        with T.Kernel(1, threads=256):
+            T.rng_init(7)
+            with T.ws(0):
+                for turn in T.serial(n):
+                    for i in T.Parallel(8):
+                        B[turn, i] = T.rng_rand()
+            for i in T.Parallel(8):
+                B[3, i] = T.rng_rand()
+            if T.get_thread_binding() < 128:
+                for i in T.Parallel(8):
+                    B[4, i] = T.rng_rand()
+            else:
+                if n > 2:
+                    for i in T.Parallel(8):
+                        B[6, i] = T.rng_rand()
+                for i in T.Parallel(8):
+                    B[5, i] = T.rng_rand()
+            for i in T.Parallel(8):
+                B[7, i] = T.rng_rand()
+
+    block = 1 << 16
+    first = 1 + block
+    second = first + 1
+    numbers = [1, 2, 3, first, second, second + 4096, second, second + block]
+    rows = [[_of_loop(n, i) for i in range(8)] for n in numbers]
+    agree(kernel, [np.zeros((8, 8), np.uint32), 3], {0: np.array(rows, np.uint32)})
+
+
 # The other two generators, whose sequences are far steps of a recurrence
 
 

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from ..language.frames import KernelLaunch, Loop, RunTimeContext, ThreadLoop
+from ..language.frames import KernelLaunch, Loop, RandomBranch, RunTimeContext, ThreadLoop
 from ..language.launch import WORK_IN_LAUNCH
 from ..language.values import (
     POISON,
@@ -143,6 +143,7 @@ class ControlFlow(ExpressionEvaluator):
         other: Sequence[ast.stmt],
     ) -> list[Signal | None]:
         """A branch of the running kernel; how each of its ways ended."""
+        draws = RandomBranch(self.tracer)
         self.tracer.builder.begin_if(self.tracer.value(condition))
         frame = self.enter_frame("the if", node, is_branch=True)
         ways = [self.block(body)]
@@ -155,6 +156,7 @@ class ControlFlow(ExpressionEvaluator):
         self.mark(node)
         self.tracer.builder.end_if()
         self.leave_frame(frame, [then])
+        draws.leave()
         return ways
 
     def exec_EndingLoop(self, node: EndingLoop) -> Signal | None:

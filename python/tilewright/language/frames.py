@@ -138,6 +138,7 @@ class WarpGroups(RunTimeContext):
         for group in self.groups:
             is_this = thread // _GROUP == group
             condition = is_this if condition is None else condition | is_this
+        self.branch = RandomBranch(tracer)
         tracer.builder.begin_if(tracer.value(condition))
 
     def _check_numbers(self, launch: KernelLaunch) -> None:
@@ -155,6 +156,27 @@ class WarpGroups(RunTimeContext):
 
     def leave(self, tracer: Tracer) -> None:
         tracer.builder.end_if()
+        self.branch.leave()
+
+
+class RandomBranch:
+    """A branch that opens here, which some threads of the block may enter, or all. In it loops of
+    T.Parallel may draw random numbers."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        nests = getattr(tracer.hints.get("rng"), "nests", None)
+        self.nests = nests if nests is not None and nests.are_here() else None
+        if self.nests is not None:
+            self.count, self.number = self.nests.count, self.nests.here()
+            self.nests.depth += 1
+
+    def leave(self) -> None:
+        """Called behind it: what such loops draw from here on is the same in all threads."""
+        if self.nests is None:
+            return
+        self.nests.depth -= 1
+        if self.nests.count > self.count:
+            self.nests.go_on_from(self.number)
 
 
 class Loop:

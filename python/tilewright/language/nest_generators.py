@@ -30,6 +30,8 @@ class Nests:
         self.frames = list(tracer.frames)
         #: Of this loop, from 1 on: 0 is for what threads draw themselves.
         self.number = alloc_var("uint32", init=1)
+        #: How many of the loops were traced, and how many branches are open since.
+        self.count = self.depth = 0
 
     def are_here(self) -> bool:
         """Whether what was allocated with them still is."""
@@ -38,6 +40,16 @@ class Nests:
     def leave(self) -> None:
         tracer = current()
         tracer.store(self.number.element(), tracer.expression(self.number) + 1)
+        self.count += 1
+
+    def here(self) -> Any:
+        """The number, as a value."""
+        return current().expression(self.number)
+
+    def go_on_from(self, number: Any) -> None:
+        """Behind a branch that began with the number: on, by more loops than it may have run, in
+        threads that were in it and in those that weren't."""
+        current().store(self.number.element(), number + (1 << max(16 - 4 * self.depth, 4)))
 
 
 class OfIteration(Generator):

@@ -69,8 +69,7 @@ def rng_init(
         )
     sequence = _number_of((*_BLOCKS, *_THREADS)) if seq is None else seq
     made = _GENERATORS[generator](seed, sequence, off)
-    if any(not isinstance(extent, int) or extent != 1 for extent in get_thread_extents()):
-        made.nests = Nests(seed, _number_of(_BLOCKS) if seq is None else seq, off)
+    made.nests = Nests(seed, _number_of(_BLOCKS) if seq is None else seq, off)
     tracer.hints["rng"] = made
 
 
