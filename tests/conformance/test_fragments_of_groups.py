@@ -513,3 +513,32 @@ def test_what_one_thread_alone_uses(agree):
     expected[0, : len(values)] = values
     expected[1, : len(values)] = [sum(1 << r for r in range(3) if v in a[r]) for v in values]
     agree(merge, [a, np.zeros((2, 15), np.int32)], {1: expected})
+
+
+def test_what_one_thread_alone_uses_under_more_conditions(agree):
+    """`and`, or not `or`, of a number of threads and of what only the run knows, in each turn."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "int32"), B: T.Tensor((2, 8), "int32"), n: T.int32):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((8,), "int32")
+            if tx == 0:
+                for k in T.serial(8):
+                    own[k] = 1
+            for k in T.serial(8):
+                if tx == 0 and A[k] > 3:
+                    own[k] += A[k]
+                elif tx == 0 and (A[k] > n and n > 0):
+                    own[k] = 7
+            for k in T.serial(8):
+                if not (tx != 0 or A[k] > 5):
+                    B[0, k] = own[k]
+                if A[k] < 3 and T.shift_right(tx, 1) == 0 and (A[k] != 1 and tx < 1):
+                    B[1, k] = own[k]
+
+    a = np.random.default_rng(3).permutation(8).astype(np.int32)
+    own = np.where(a > 3, 1 + a, np.where(a > 2, 7, 1))
+    rows = [np.where(a > 5, 0, own), np.where((a < 3) & (a != 1), own, 0)]
+    given = [a, np.zeros((2, 8), np.int32), 2]
+    agree(kernel, given, {1: np.stack(rows).astype(np.int32)})

@@ -328,17 +328,34 @@ Comers FragmentUses::comersAt(Operation* op) {
         (!branch->hasAttr(tile::kThreadGroupsAttr) && holdsForWholeBlock(branch)))
       continue;
     const bool isElse = inner->getParentRegion()->getRegionNumber() == 1;
-    const ThreadIndex& index = indices.indexOf(branch.getCondition());
-    if (!index.isKnown || !index.terms.empty()) {
-      const Condition condition = Condition::of(branch.getCondition());
-      comers.sides.push_back({condition, condition.isFlipped == isElse});
+    if (narrow(comers.known, branch.getCondition(), !isElse))
       continue;
-    }
-    for (unsigned thread = 0; thread < comers.known.size(); ++thread)
-      if ((index.numbers[thread] == 0) != isElse)
-        comers.known.reset(thread);
+    const Condition condition = Condition::of(branch.getCondition());
+    comers.sides.push_back({condition, condition.isFlipped == isElse});
   }
   return comers;
+}
+
+/// Keeps of the threads those for whom a condition may be what `holds` says. False where only the run knows all of them:
+/// the known parts of `and`, or of what is not `or`, keep some away even so.
+bool FragmentUses::narrow(llvm::BitVector& threads, Value condition, bool holds) {
+  const ThreadIndex& index = indices.indexOf(condition);
+  if (index.isKnown && index.terms.empty()) {
+    for (unsigned thread = 0; thread < threads.size(); ++thread)
+      if ((index.numbers[thread] != 0) != holds)
+        threads.reset(thread);
+    return true;
+  }
+  Operation* op = condition.getDefiningOp();
+  const bool isBoth =
+      holds ? isa_and_present<arith::AndIOp>(op) : isa_and_present<arith::OrIOp>(op);
+  if (isBoth)
+    for (Value part : op->getOperands())
+      narrow(threads, part, holds);
+  else if (isa_and_present<arith::XOrIOp>(op) &&
+           getConstantIntValue(op->getOperand(1)).value_or(0) != 0)
+    narrow(threads, op->getOperand(0), !holds);
+  return false;
 }
 
 /// Whether each thread may write a number of its own, or at a place of its own.

@@ -75,6 +75,7 @@ public:
 private:
   void add(mlir::Operation* op);
   Comers comersAt(mlir::Operation* op);
+  bool narrow(llvm::BitVector& threads, mlir::Value condition, bool holds);
   bool isEachOf(mlir::Operation* op) const;
   bool isSettled(mlir::Value value, tile::AllocOp fragment, unsigned depth = 0);
 
