@@ -30,7 +30,7 @@ from .capture.kernel import Signature, declare_parameter, finish, first_pass
 from .capture.prescan import Prescan
 from .capture.scopes import Scope
 from .capture.source import FunctionSource, function_source
-from .capture.tracer import Tracer
+from .capture.tracer import Tracer, is_array
 from .captured_state import kind_of
 from .compilation import compile_kernel
 from .early_statements import EarlyStatements
@@ -95,7 +95,8 @@ def run_eager(function: JITFunction, args: tuple[Any, ...], keywords: dict[str, 
         return call.kernel()(*call.run_time_arguments())
     if prepared is None or (function.of_arguments and function.is_old(key)):
         call = EagerCall(function, args, keywords)
-        if any(name not in keywords and name in call.defaulted for name in call.declared):
+        is_defaulted = any(n not in keywords and n in call.defaulted for n in call.declared)
+        if is_defaulted or call.reads_arrays():
             return call.kernel()(*call.run_time_arguments())
         prepared = Prepared(call, args, keywords)
         function.keep(function.prepared, key, prepared, call.plain().values())
@@ -190,6 +191,10 @@ class EagerCall:
         """The arguments that are Python values."""
         return {k: v for k, v in self.values.items() if k not in self.declared}
 
+    def reads_arrays(self) -> bool:
+        """Whether the trace may read numbers of an array, which the shapes don't tell."""
+        return any(is_array(v) and not self._is_asked_only(n) for n, v in self.plain().items())
+
     def declarations(self) -> tuple[str, ...]:
         """What the tensors are declared as, which may follow from what is given, as in `B.dtype`:
         another kernel for the same constants."""
@@ -263,7 +268,8 @@ class EagerCall:
         self.wrong = {
             name: (node, evaluate.failures[node])
             for name, node in self.plan.annotations.items()
-            if node in evaluate.failures and not self._is_asked_only(name, node)
+            if node in evaluate.failures
+            and not (node in self._signature_annotations() and self._is_asked_only(name))
         }
         self.reported = set(map(id, evaluate.unknown.values()))
         # The order of the parameters is that of the signature.
@@ -279,11 +285,9 @@ class EagerCall:
                 f"{self.function.__name__}() missing a required argument: {needed[0]!r}{also}"
             )
 
-    def _is_asked_only(self, name: str, annotation: ast.expr) -> bool:
-        """Whether a parameter, annotated in the signature, is a Python value that the kernel asks
-        for its shape and the like: then it needs no annotation."""
-        if annotation not in self._signature_annotations():
-            return False
+    def _is_asked_only(self, name: str) -> bool:
+        """Whether a parameter is only asked for its shape and the like: then it needs no
+        annotation."""
         body = [part for line in self.plan.source.node.body for part in ast.walk(line)]
         asked = (p.value for p in body if isinstance(p, ast.Attribute) and p.attr in _FACTS)
         uses = {p for p in body if isinstance(p, ast.Name) and p.id == name}
@@ -334,7 +338,7 @@ class EagerCall:
             elif statement.value is not None:
                 evaluate.assign([target], statement.value)
         elif isinstance(statement, ast.If):
-            for each in evaluate.taken(statement):
+            for each in evaluate.taken(statement, lambda value: _known(value, found)):
                 self._read_statement(each, evaluate, found)
         else:
             evaluate.run(statement, self.python)
@@ -401,6 +405,7 @@ class EagerCall:
             interpreter = Interpreter(source, tracer, Scope(tracer.frames), lookup)
             for name in self.plan.parameters:
                 self._declare_in(interpreter, name)
+            tracer.undeclared = {id(v): n for n, v in self.plain().items() if is_array(v)}
             value = interpreter.run(source.node.body)
             self._report_consequences(interpreter)
             outputs = self._outputs(tracer, value)
@@ -640,6 +645,14 @@ def _number(value: Any, constants: dict[str, int]) -> Any:
         if all(isinstance(o, int) for o in operands):
             return _ON_NUMBERS[value.op](*operands)
     return value
+
+
+def _known(value: Any, constants: dict[str, int]) -> Any:
+    """The number where it is made of constants that are known so far."""
+    try:
+        return _number(value, constants)
+    except KeyError:
+        return value
 
 
 _ON_NUMBERS: dict[str, Callable[..., int]] = {

@@ -50,8 +50,9 @@ class EarlyStatements:
         #: Names without a value, and what the expressions raised that should have given it.
         self.unknown: dict[str, Exception] = {}
 
-    def _evaluated(self, node: ast.expr) -> Any:
-        scope = dict(self.names)
+    def _evaluated(self, node: ast.expr, known: Callable[[Any], Any] | None = None) -> Any:
+        """Its value, with what `known` gives in the place of names' values."""
+        scope = {name: known(v) if known else v for name, v in self.names.items()}
         for name in _free_names(node):
             if name in self.unknown:
                 raise self.unknown[name]
@@ -106,10 +107,11 @@ class EarlyStatements:
         else:
             self._lose(node)
 
-    def taken(self, node: ast.If) -> list[ast.stmt]:
-        """The side of an if that runs; none, and its names are lost, where that isn't known."""
+    def taken(self, node: ast.If, known: Callable[[Any], Any]) -> list[ast.stmt]:
+        """The side of an if that runs; none, and its names are lost, where that isn't known.
+        `known` gives the number of what T.const gave, where it is known yet."""
         try:
-            return node.body if self._evaluated(node.test) else node.orelse
+            return node.body if self._evaluated(node.test, known) else node.orelse
         except Exception:  # the trace reports it, or builds both
             self._lose(node)
             return []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import runpy
 from typing import Any
 
 import numpy as np
@@ -163,3 +164,88 @@ def test_generated_kernels_of_other_tensors_are_others():
             given = np.arange(count).astype(dtype)
             made = tilewright.compile(twice(given))(given)
             assert made.dtype == dtype and made.tolist() == (given * 2).tolist()
+
+
+USES = {
+    "A[i]": "C[i] = B[i] + A[i]",
+    "A[i] as a target": "A[i] = B[i]",
+    "A[i:j]": "T.copy(A[i : i + 1], C[i : i + 1])",
+    "A as an operand": "T.copy(A, C)",
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_tensor_without_an_annotation(name, tmp_path):
+    """What is to be done is said; the numbers of the call aren't what the kernel has."""
+    path = tmp_path / "undeclared.py"
+    path.write_text(
+        "import tilewright\nimport tilewright.language as T\n\n\n"
+        "@tilewright.jit\ndef kernel(A, B):\n"
+        '    N = T.const("N")\n'
+        '    B: T.Tensor[[N], "float32"]\n'
+        '    C = T.empty([N], "float32")\n'
+        "    with T.Kernel(1, threads=1):\n"
+        "        for i in T.serial(N):\n"
+        f"            {USES[name]}\n"
+        "    return C\n"
+    )
+    kernel = runpy.run_path(str(path))["kernel"]
+    with pytest.raises(tilewright.CompileError) as caught:
+        kernel(NUMBERS, NUMBERS.copy())
+    assert [(d.place.line, d.message) for d in caught.value.diagnostics] == [
+        (
+            12,
+            "'A' is a tensor of the call, but no annotation says so; write "
+            "A: T.Tensor[[8], T.float32] before the launch",
+        )
+    ]
+
+
+def test_numbers_that_the_trace_reads_of_a_tensor():
+    """They are those of each call, not of the first with such a shape."""
+
+    @tilewright.jit
+    def added(A, B):
+        N = T.const("N")
+        B: T.Tensor[[N], T.float32]
+        C = T.empty([N], T.float32)
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(N):
+                C[i] = B[i] + A[1]
+        return C
+
+    for number in (0, 5, 7):
+        made = added(np.arange(4, dtype=np.float32) + number, NUMBERS)
+        assert made.tolist() == (NUMBERS + number + 1).tolist()
+
+
+def test_an_annotation_under_a_condition_on_constants():
+    """T.const, and what is made of it, is known behind the annotations that give it."""
+
+    @tilewright.jit
+    def biased(A, bias=None):
+        M, N = T.const("M, N")
+        A: T.Tensor[[M, N], T.float32]
+        halves = M // 2
+        if bias is not None:
+            if M > 3:
+                if halves == 2:
+                    bias: T.Tensor[[N], T.float32]
+                else:
+                    bias: T.Tensor[[M], T.float32]
+            else:
+                bias: T.Tensor[[1], T.float32]
+        C = T.empty([M, N], T.float32)
+        with T.Kernel(M, threads=32) as row:
+            for j in T.Parallel(N):
+                C[row, j] = A[row, j]
+                if bias is not None:
+                    C[row, j] += bias[row if halves > 2 else j if M > 3 else 0]
+        return C
+
+    for rows, extent in ((4, 3), (7, 7), (2, 1)):
+        a = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3)
+        bias = np.arange(extent, dtype=np.float32) + 1
+        added = bias[:, None] if rows == 7 else bias
+        np.testing.assert_array_equal(biased(a), a)
+        np.testing.assert_array_equal(biased(a, bias), a + added)

@@ -528,7 +528,7 @@ class ExpressionEvaluator(ABC):
             return POISON
         if isinstance(owner, BufferRef):
             return load_at(owner, index)
-        check_item(owner, index)
+        check_item(self.tracer, owner, index)
         found = owner[index]
         if isinstance(found, BufferRef) and found.is_variable:
             return self.tracer.expression(found)

@@ -6,10 +6,13 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..language.values import BufferRef, Element, Expr, LanguageError, RegionRef, Traced
 from .tracer import describe
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
 
 Value = Any
 
@@ -64,11 +67,14 @@ def refuse_nothing(node: ast.expr) -> None:
         raise LanguageError(gives_nothing(node), python=TypeError)
 
 
-def check_item(owner: Value, index: Value) -> None:
+def check_item(tracer: Tracer, owner: Value, index: Value) -> None:
     """A table of Python values, as a list, a dictionary or an array of NumPy's or PyTorch's, has no
     element whose number only the running kernel knows; LanguageError."""
     is_table = isinstance(owner, (list, tuple, dict)) or hasattr(owner, "__array__")
     indices = index if isinstance(index, tuple) else (index,)
+    ends = [e for i in indices if isinstance(i, slice) for e in (i.start, i.stop)]
+    if is_table and any(isinstance(e, Expr) and not _is_known(e) for e in (*indices, *ends)):
+        tracer.refuse_undeclared(owner)
     if is_table and any(isinstance(each, Expr) and not _is_known(each) for each in indices):
         count = math.prod(owner.shape) if hasattr(owner, "shape") else len(owner)
         raise LanguageError(

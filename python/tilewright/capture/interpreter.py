@@ -272,6 +272,7 @@ class Interpreter(ControlFlow):
             if isinstance(held, BufferRef) and held.is_variable:
                 self.tracer.store(held.element(), value)
             else:
+                self.tracer.refuse_undeclared(owner)
                 owner[index] = value
             return
         store_at(owner, index, value)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from ..errors import Diagnostic, JITNoBuilderError, Note, Place, load_compiler
+from ..language.dtypes import to_dtype
 from ..language.values import (
     POISON,
     BufferRef,
@@ -133,6 +134,8 @@ class Tracer:
         self.sources: list[str] = []
         #: Names of functions whose arguments took libm's dtypes.
         self.typed_by_libm: set[str] = set()
+        #: Names of an eager kernel's tensors without an annotation, by their identity.
+        self.undeclared: dict[int, str] = {}
         #: Names of values from outside of the kernel, by their identity: messages name them.
         self.outer_names: dict[int, str] = {}
         #: Messages of such values: each comes once, however often the value is used.
@@ -559,8 +562,21 @@ class Tracer:
             extents = [self.index(e) for e in operand.extents]
             buffer = self.buffer_handle(operand.buffer)
             return self.compiler.Region(buffer, offsets, extents, operand.dropped)
+        self.refuse_undeclared(operand)
         raise LanguageError(
             f"{role} must be a buffer or a part of one, not {describe(operand)}", python=TypeError
+        )
+
+    def refuse_undeclared(self, value: object) -> None:
+        """LanguageError for a tensor of the call that the kernel can't use as it is."""
+        if (name := self.undeclared.get(id(value))) is None:
+            return
+        extents = ", ".join(map(str, value.shape))  # type: ignore[attr-defined]
+        dtype = to_dtype(value.dtype)  # type: ignore[attr-defined]
+        raise LanguageError(
+            f"{name!r} is a tensor of the call, but no annotation says so; write "
+            f"{name}: T.Tensor[[{extents}], {dtype!r}] before the launch",
+            python=TypeError,
         )
 
     def attributes(self, given: dict[str, Any]) -> dict[str, Any]:
