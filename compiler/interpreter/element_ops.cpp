@@ -342,11 +342,11 @@ mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {
   return mlir::success();
 }
 
-mlir::LogicalResult Machine::shuffle(llvm::MutableArrayRef<Agent> agents, tile::ShuffleOp op) {
+mlir::LogicalResult Machine::shuffle(llvm::ArrayRef<Agent*> agents, tile::ShuffleOp op) {
   int64_t width = op.getWidth(), count = int64_t(agents.size());
   std::vector<Scalar> results;
   for (int64_t lane = 0; lane < count; ++lane) {
-    int64_t base = lane / width * width, operand = scalar(agents[lane], op.getLane()).integer;
+    int64_t base = lane / width * width, operand = scalar(*agents[lane], op.getLane()).integer;
     int64_t from = lane;
     switch (op.getKind()) {
     case tile::ShuffleKind::Index:
@@ -363,18 +363,18 @@ mlir::LogicalResult Machine::shuffle(llvm::MutableArrayRef<Agent> agents, tile::
       break;
     }
     bool isInGroup = from >= base && from < std::min(base + width, count);
-    results.push_back(scalar(agents[isInGroup ? from : lane], op.getValue()));
+    results.push_back(scalar(*agents[isInGroup ? from : lane], op.getValue()));
   }
   for (auto [agent, result] : llvm::zip(agents, results))
-    agent.scalars[op.getResult()] = result;
+    agent->scalars[op.getResult()] = result;
   return mlir::success();
 }
 
-mlir::LogicalResult Machine::vote(llvm::MutableArrayRef<Agent> agents, tile::VoteOp op) {
+mlir::LogicalResult Machine::vote(llvm::ArrayRef<Agent*> agents, tile::VoteOp op) {
   uint64_t ballot = 0;
   int64_t count = 0;
   for (auto [lane, agent] : llvm::enumerate(agents))
-    if (scalar(agent, op.getCondition()).integer) {
+    if (scalar(*agent, op.getCondition()).integer) {
       ++count;
       if (lane < 64)
         ballot |= uint64_t(1) << lane;
@@ -394,8 +394,8 @@ mlir::LogicalResult Machine::vote(llvm::MutableArrayRef<Agent> agents, tile::Vot
     result = count;
     break;
   }
-  for (Agent& agent : agents)
-    agent.scalars[op.getResult()] = {result, 0};
+  for (Agent* agent : agents)
+    agent->scalars[op.getResult()] = {result, 0};
   return mlir::success();
 }
 

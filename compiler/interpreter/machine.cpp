@@ -29,19 +29,34 @@ bool isOfGroups(mlir::Operation& op) {
   return llvm::isa<mlir::scf::IfOp>(op) && op.hasAttr(tile::kThreadGroupsAttr);
 }
 
-/// The agents that `op` of `agent` waits for: those of its warp, or of its block or group.
-llvm::MutableArrayRef<Agent> group(llvm::MutableArrayRef<Agent> agents, const Agent& agent,
-                                   mlir::Operation* op) {
+/// The agents that `op` of `agent` waits for: those of its warp, or of its block or group. Nobody if one of them
+/// hasn't come to it.
+llvm::SmallVector<Agent*> group(llvm::MutableArrayRef<Agent> agents, const Agent& agent,
+                                mlir::Operation* op) {
   bool isWarpWide = llvm::isa<tile::ShuffleOp>(op);
   if (auto vote = llvm::dyn_cast<tile::VoteOp>(op))
     isWarpWide = vote.getScope() == tile::SyncScope::Warp;
   if (auto sync = llvm::dyn_cast<tile::SyncOp>(op))
     isWarpWide = sync.getScope() == tile::SyncScope::Warp;
   const Scope& here = agent.scopes.back();
-  if (!isWarpWide)
-    return agents.slice(here.firstThread, here.endThread - here.firstThread);
-  int64_t first = agent.thread / kWarpSize * kWarpSize;
-  return agents.slice(first, std::min<int64_t>(kWarpSize, int64_t(agents.size()) - first));
+  int64_t first = here.firstThread, end = here.endThread;
+  if (isWarpWide) {
+    first = agent.thread / kWarpSize * kWarpSize;
+    end = std::min(first + kWarpSize, int64_t(agents.size()));
+  }
+  llvm::SmallVector<Agent*> found;
+  for (Agent& other : agents.slice(first, end - first)) {
+    if (!isWarpWide && here.members && !here.members->test(unsigned(other.thread)))
+      continue;
+    if (other.waitsAt != op)
+      return {};
+    found.push_back(&other);
+  }
+  return found;
+}
+
+llvm::SmallVector<Agent*> everyone(Block& block) {
+  return llvm::to_vector(llvm::make_pointer_range(block.agents));
 }
 
 } // namespace
@@ -137,19 +152,19 @@ void Machine::makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds,
     enter(agent, *launch, *launch.getBodyBlock());
     agent.scopes.back().endThread = threadCount;
   }
-  order(block.agents);
+  order(everyone(block));
 }
 
-void Machine::order(llvm::MutableArrayRef<Agent> agents) {
+void Machine::order(llvm::ArrayRef<Agent*> agents) {
   ++meetings;
-  Block& block = *agents.front().block;
+  Block& block = *agents.front()->block;
   const bool isAll = agents.size() == block.agents.size();
   if (isAll)
     block.round = meetings;
-  for (Agent& agent : agents) {
-    agent.warpRound = meetings;
+  for (Agent* agent : agents) {
+    agent->warpRound = meetings;
     if (isAll)
-      agent.party = agent.thread / kWarpSize;
+      agent->party = agent->thread / kWarpSize;
   }
 }
 
@@ -185,7 +200,7 @@ mlir::LogicalResult Machine::runTogether(std::deque<Block>& blocks) {
     }
     ++gridRound; // what was before is ordered before what comes
     for (Block& block : blocks) {
-      order(block.agents);
+      order(everyone(block));
       for (Agent& agent : block.agents) {
         agent.waitsAt = nullptr;
         ++agent.scopes.back().next;
@@ -227,6 +242,25 @@ mlir::LogicalResult Machine::runBlock(Block& block) {
   }
 }
 
+mlir::LogicalResult Machine::meetAt(llvm::ArrayRef<Agent*> agents, bool isPart,
+                                    mlir::Operation* op) {
+  if (isPart) { // what a group does races with other groups
+    order(agents);
+    running = agents.front();
+  }
+  if (failed(runCollective(agents, op)))
+    return mlir::failure();
+  running = nullptr;
+  order(agents);
+  for (Agent* agent : agents) {
+    agent->waitsAt = nullptr;
+    ++agent->scopes.back().next;
+  }
+  if (isOfGroups(*op))
+    part(agents, llvm::cast<mlir::scf::IfOp>(op));
+  return mlir::success();
+}
+
 /// All agents wait or are done: runs each op that all of its group have reached.
 mlir::LogicalResult Machine::meet(llvm::MutableArrayRef<Agent> agents) {
   bool progress = false;
@@ -234,23 +268,11 @@ mlir::LogicalResult Machine::meet(llvm::MutableArrayRef<Agent> agents) {
     mlir::Operation* op = agent.waitsAt;
     if (!op)
       continue;
-    llvm::MutableArrayRef<Agent> others = group(agents, agent, op);
-    if (!llvm::all_of(others, [&](const Agent& other) { return other.waitsAt == op; }))
+    const llvm::SmallVector<Agent*> others = group(agents, agent, op);
+    if (others.empty())
       continue;
-    if (others.size() < agents.size()) { // what a group does races with other groups
-      order(others);
-      running = &others.front();
-    }
-    if (failed(runCollective(others, op)))
+    if (failed(meetAt(others, others.size() < agents.size(), op)))
       return mlir::failure();
-    running = nullptr;
-    order(others);
-    for (Agent& other : others) {
-      other.waitsAt = nullptr;
-      ++other.scopes.back().next;
-    }
-    if (isOfGroups(*op))
-      part(others, llvm::cast<mlir::scf::IfOp>(op));
     progress = true;
   }
   if (progress)
@@ -295,35 +317,33 @@ std::optional<Scalar> Machine::ownElement(Agent& agent, tile::LoadOp load) {
   return fromBits(own.type.getElementType(), own.storage->readBits(offset, bits));
 }
 
-mlir::LogicalResult Machine::checkUniform(llvm::MutableArrayRef<Agent> agents,
-                                          mlir::Operation* op) {
+mlir::LogicalResult Machine::checkUniform(llvm::ArrayRef<Agent*> agents, mlir::Operation* op) {
   llvm::SetVector<mlir::Value> taken(op->operand_begin(), op->operand_end());
   if (llvm::isa<tile::ParallelOp>(op)) // which thread runs an iteration isn't known
     mlir::getUsedValuesDefinedAbove(op->getRegions(), taken);
   for (mlir::Value operand : taken) {
-    auto first = agents.front().scalars.find(operand);
-    if (first == agents.front().scalars.end())
+    auto first = agents.front()->scalars.find(operand);
+    if (first == agents.front()->scalars.end())
       continue;
-    for (const Agent& agent : agents)
+    for (const Agent* agent : agents)
       // A choice's side that this thread hasn't computed has no value.
-      if (auto found = agent.scalars.find(operand); found != agent.scalars.end())
-        if (failed(checkSame(op, operand.getType(), agents.front(), first->second, agent,
+      if (auto found = agent->scalars.find(operand); found != agent->scalars.end())
+        if (failed(checkSame(op, operand.getType(), *agents.front(), first->second, *agent,
                              found->second)))
           return mlir::failure();
   }
   auto nest = llvm::dyn_cast<tile::ParallelOp>(op);
   for (tile::LoadOp load : nest ? tile::ownReads(nest) : llvm::SmallVector<tile::LoadOp>()) {
-    std::optional<Scalar> first = ownElement(agents.front(), load);
-    for (Agent& agent : agents)
-      if (const std::optional<Scalar> found = ownElement(agent, load); found && first)
-        if (failed(checkSame(op, load.getType(), agents.front(), *first, agent, *found)))
+    std::optional<Scalar> first = ownElement(*agents.front(), load);
+    for (Agent* agent : agents)
+      if (const std::optional<Scalar> found = ownElement(*agent, load); found && first)
+        if (failed(checkSame(op, load.getType(), *agents.front(), *first, *agent, *found)))
           return mlir::failure();
   }
   return mlir::success();
 }
 
-mlir::LogicalResult Machine::runCollective(llvm::MutableArrayRef<Agent> agents,
-                                           mlir::Operation* op) {
+mlir::LogicalResult Machine::runCollective(llvm::ArrayRef<Agent*> agents, mlir::Operation* op) {
   if (auto shuffleOp = llvm::dyn_cast<tile::ShuffleOp>(op))
     return shuffle(agents, shuffleOp);
   if (auto voteOp = llvm::dyn_cast<tile::VoteOp>(op))
@@ -332,7 +352,7 @@ mlir::LogicalResult Machine::runCollective(llvm::MutableArrayRef<Agent> agents,
     return mlir::success();
   if (failed(checkUniform(agents, op)))
     return mlir::failure();
-  Agent& first = agents.front();
+  Agent& first = *agents.front();
   if (auto parallel = llvm::dyn_cast<tile::ParallelOp>(op)) {
     // One agent runs all iterations; nothing in them can wait.
     size_t depth = first.scopes.size();
@@ -347,22 +367,30 @@ mlir::LogicalResult Machine::runCollective(llvm::MutableArrayRef<Agent> agents,
   return runScalar(first, *op);
 }
 
-void Machine::part(llvm::MutableArrayRef<Agent> agents, mlir::scf::IfOp branch) {
-  const bool isOfBlock = agents.size() == agents.front().block->agents.size();
+void Machine::part(llvm::ArrayRef<Agent*> agents, mlir::scf::IfOp branch) {
+  const size_t count = agents.front()->block->agents.size();
   for (mlir::Region* side : {&branch.getThenRegion(), &branch.getElseRegion()}) {
     llvm::SmallVector<Agent*> taken;
-    for (Agent& agent : agents)
-      if ((scalar(agent, branch.getCondition()).integer != 0) == (side == &branch.getThenRegion()))
-        taken.push_back(&agent);
-    if (side->empty())
+    for (Agent* agent : agents)
+      if ((scalar(*agent, branch.getCondition()).integer != 0) == (side == &branch.getThenRegion()))
+        taken.push_back(agent);
+    if (side->empty() || taken.empty())
       continue;
+    const int64_t first = taken.front()->thread, end = taken.back()->thread + 1;
+    std::shared_ptr<llvm::BitVector> members;
+    if (int64_t(taken.size()) < end - first) {
+      members = std::make_shared<llvm::BitVector>(unsigned(count), false);
+      for (Agent* agent : taken)
+        members->set(unsigned(agent->thread));
+    }
     for (Agent* agent : taken) {
       enter(*agent, *branch, side->front());
       Scope& scope = agent->scopes.back();
-      scope.firstThread = taken.front()->thread;
-      scope.endThread = taken.back()->thread + 1;
-      if (isOfBlock)
-        agent->party = kMostWarps + scope.firstThread;
+      scope.firstThread = first;
+      scope.endThread = end;
+      scope.members = members;
+      if (agents.size() == count)
+        agent->party = kMostWarps + first;
     }
   }
 }
@@ -390,6 +418,7 @@ void Machine::enter(Agent& agent, mlir::Operation& owner, mlir::Block& block) {
   if (!agent.scopes.empty()) {
     scope.firstThread = agent.scopes.back().firstThread;
     scope.endThread = agent.scopes.back().endThread;
+    scope.members = agent.scopes.back().members;
   }
   agent.scopes.push_back(std::move(scope));
 }

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <deque>
@@ -28,6 +29,8 @@ struct Scope {
   int64_t turn = 0;                       ///< how often a loop's body (or condition) was entered
   LoopTurns turns;                        ///< tile.while
   int64_t firstThread = 0, endThread = 0; ///< of a block: those who came here together
+  /// Which of these did; all if null.
+  std::shared_ptr<const llvm::BitVector> members;
 };
 
 /// What an agent of an NPU's block is; `Whole` is all of a block that doesn't tell its agents apart.
@@ -88,14 +91,15 @@ private:
   mlir::LogicalResult runTogether(std::deque<Block>& blocks);
   static bool waitsForGrid(const Block& block);
   mlir::LogicalResult meet(llvm::MutableArrayRef<Agent> agents);
+  mlir::LogicalResult meetAt(llvm::ArrayRef<Agent*> agents, bool isPart, mlir::Operation* op);
   /// What these have done is ordered before what they do from here on.
-  void order(llvm::MutableArrayRef<Agent> agents);
-  mlir::LogicalResult runCollective(llvm::MutableArrayRef<Agent> agents, mlir::Operation* op);
-  mlir::LogicalResult checkUniform(llvm::MutableArrayRef<Agent> agents, mlir::Operation* op);
+  void order(llvm::ArrayRef<Agent*> agents);
+  mlir::LogicalResult runCollective(llvm::ArrayRef<Agent*> agents, mlir::Operation* op);
+  mlir::LogicalResult checkUniform(llvm::ArrayRef<Agent*> agents, mlir::Operation* op);
   /// What a thread has there; nothing where it has written nothing.
   std::optional<Scalar> ownElement(Agent& agent, tile::LoadOp load);
   /// The agents go the ways of a branch that groups of threads take.
-  void part(llvm::MutableArrayRef<Agent> agents, mlir::scf::IfOp branch);
+  void part(llvm::ArrayRef<Agent*> agents, mlir::scf::IfOp branch);
   Outcome step(Agent& agent);
   mlir::LogicalResult enterOrRun(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult terminate(Agent& agent, mlir::Operation& terminator);
@@ -144,8 +148,8 @@ private:
   mlir::LogicalResult runStore(Agent& agent, tile::StoreOp op);
   mlir::LogicalResult runAtomic(Agent& agent, tile::AtomicOp op);
   mlir::LogicalResult runPrint(Agent& agent, tile::PrintOp op);
-  mlir::LogicalResult shuffle(llvm::MutableArrayRef<Agent> agents, tile::ShuffleOp op);
-  mlir::LogicalResult vote(llvm::MutableArrayRef<Agent> agents, tile::VoteOp op);
+  mlir::LogicalResult shuffle(llvm::ArrayRef<Agent*> agents, tile::ShuffleOp op);
+  mlir::LogicalResult vote(llvm::ArrayRef<Agent*> agents, tile::VoteOp op);
 
   // tile_ops.cpp: ops on regions
   mlir::LogicalResult runTile(Agent& agent, mlir::Operation& op);

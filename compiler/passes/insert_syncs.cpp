@@ -255,7 +255,7 @@ private:
 
   /// Whether those who take a side can wait for each other there.
   static bool mayWait(Region& side, const ThreadParty& party, bool isRange) {
-    if (party.threads ? party.threads->count() < 2 || !areNeighbours(*party.threads) : !isRange)
+    if (party.threads ? party.threads->count() < 2 : !isRange)
       return false;
     return !leavesLoop(side) &&
            (party.isOfWarps || !holds(side, [](Operation* op) { return isWarpMeeting(*op); }));

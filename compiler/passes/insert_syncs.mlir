@@ -250,6 +250,32 @@ func.func @nested(%n: index {tile.name = "n"}) attributes {tile.kernel} {
 
 // -----
 
+// Threads that aren't neighbours, as numbers alone say who they are.
+// CHECK-LABEL: func.func @every_fourth
+// CHECK: tile.store
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: } {tile.thread_groups = [array<i64: 0, 1, 4, 5>, array<i64: 1, 4, 5, 8>]}
+func.func @every_fourth() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(8) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<8xf32, shared>
+    %rest = arith.remui %t, %c4 : index
+    %is_fourth = arith.cmpi eq, %rest, %c0 : index
+    scf.if %is_fourth {
+      tile.store %v, %s[%t] : !tile.buffer<8xf32, shared>
+      %a = tile.load %s[%c4] : !tile.buffer<8xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
 // Nobody waits, and the branch is no group's: each thread of it has its own elements, which others of the block
 // would share; a warp has met; one thread is alone; a fragment is nobody else's.
 // CHECK-LABEL: func.func @own_elements_in_a_branch

@@ -22,6 +22,10 @@ CHOICES = {
     "known in the run": lambda tx, n: tx < n,
     "both": lambda tx, n: T.And(tx >= 8, tx < n),
     "two threads": lambda tx, n: tx // 2 == 20,
+    "every other thread": lambda tx, n: tx % 2 == 0,
+    "some of each warp": lambda tx, n: tx % 32 < 5,
+    "the outer warps": lambda tx, n: tx // 32 != 1,
+    "before and behind": lambda tx, n: T.Or(tx < 10, tx >= 40),
     "one thread": lambda tx, n: tx == 7,
     "nobody": lambda tx, n: tx > 1000,
 }
@@ -42,6 +46,10 @@ def members(name):
         "known in the run": t < n,
         "both": (t >= 8) & (t < n),
         "two threads": t // 2 == 20,
+        "every other thread": t % 2 == 0,
+        "some of each warp": t % 32 < 5,
+        "the outer warps": t // 32 != 1,
+        "before and behind": (t < 10) | (t >= 40),
         "one thread": t == 7,
         "nobody": t > 1000,
     }[name]
@@ -172,6 +180,68 @@ def test_whiles_branches_and_breaks_that_all_of_a_branch_take(agree):
             v = v + np.roll(v, -stride) if stride < n else v
         expected = np.concatenate([np.zeros(32), v[::-1]]).astype(np.int32)
         agree(kernel, [numbers(), np.zeros(N, np.int32), n], {1: expected})
+
+
+def test_threads_that_are_not_neighbours(agree):
+    """In loops, in branches of such threads and of neighbours, and with shuffles of whole warps."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "int32"), B: T.Tensor((4, N), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((N,), "int32")
+            v = T.alloc_var("int32", init=A[tx])
+            if tx < 80:
+                v += 1
+                if tx % 2 == 1:
+                    for i in T.serial(3):
+                        s[tx] = v
+                        v = s[(tx + 2) % 80] + i
+                    B[0, tx] = v
+                    if tx % 4 == 3:
+                        s[tx] = v
+                        v = s[(tx + 36) % 80]
+                        B[1, tx] = v
+                    if tx > 40:
+                        s[tx] = -v
+                        B[2, tx] = s[120 - tx]
+            if tx // 32 != 1:
+                s[tx] = T.shfl_xor(A[tx], 1)
+                B[3, tx] = s[N - 1 - tx]
+
+    expected = np.zeros((4, N), np.int32)
+    odd, v = np.arange(1, 80, 2), numbers()
+    v[:80] += 1
+    for i in range(3):
+        v[odd] = v[(odd + 2) % 80] + i
+    expected[0, odd] = v[odd]
+    v[odd[1::2]] = expected[1, odd[1::2]] = v[(odd[1::2] + 36) % 80]
+    above = odd[odd > 40]
+    expected[2, above] = -v[120 - above]
+    outer = np.r_[0:32, 64:96]
+    expected[3, outer] = (N - 1 - outer) ^ 1
+    agree(kernel, [numbers(), np.zeros((4, N), np.int32)], {1: expected})
+
+
+def test_the_rest_of_a_group(agree):
+    """Its threads lie before and behind those of the group."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "int32"), B: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((N,), "int32")
+            t = T.alloc_shared((N,), "int32")
+            if tx // 32 == 1:
+                T.copy(A, t)
+                B[tx] = t[0]
+            else:
+                s[tx] = A[tx]
+                B[tx] = s[N - 1 - tx]
+
+    t = numbers()
+    expected = np.where(t // 32 == 1, 3, t[::-1] + 3)
+    agree(kernel, [t + 3, np.zeros(N, np.int32)], {1: expected})
 
 
 def test_both_sides_and_what_follows(agree):

@@ -17,7 +17,8 @@
 /// loop or branch that holds a cut stays outside of these loops; its bounds or condition are those
 /// of the first thread (an assertion says that they are the same for all; where threads begin at numbers of their own, as many
 /// turns are). A branch that groups of threads take
-/// (group_threads.cpp) is run by one group after the other. What holds only shuffles, votes or
+/// (group_threads.cpp) is run by one group after the other; a group whose threads aren't neighbours is asked for each
+/// thread. What holds only shuffles, votes or
 /// barriers of a warp is run warp by warp. Values and buffers of a thread that live across a cut get
 /// one more dim; cheap index arithmetic is computed again instead.
 ///
@@ -68,6 +69,8 @@ private:
     Value first, end;
     bool isWarp = false;
     bool isPart = false; ///< of the block
+    /// Of the threads between, those that take these sides of branches: the condition, and whether it is the else.
+    SmallVector<std::pair<Value, bool>, 1> sides = {};
   };
 
   // Classification
@@ -239,7 +242,7 @@ private:
     IndexMath math(builder);
     auto loop = tile::ForOp::create(builder, group.first, group.end, math.constant(1));
     builder.setInsertionPointToStart(loop.getBodyBlock());
-    body(loop.getInductionVar());
+    whereOf(group, loop.getInductionVar(), [&] { body(loop.getInductionVar()); });
   }
 
   /// As overThreads, and the threads may run at once.
@@ -250,7 +253,27 @@ private:
     const OpFoldResult count = getAsOpFoldResult(math.sub(group.end, group.first));
     auto nest = tile::ParallelOp::create(builder, count);
     builder.setInsertionPointToStart(nest.getBodyBlock());
-    body(math.add(nest.getInductionVars().front(), group.first));
+    Value t = math.add(nest.getInductionVars().front(), group.first);
+    whereOf(group, t, [&] { body(t); });
+  }
+
+  /// What `body` makes, for a thread that takes the group's sides.
+  void whereOf(const Group& group, Value t, llvm::function_ref<void()> body) {
+    OpBuilder::InsertionGuard guard(builder);
+    for (auto [condition, isElse] : group.sides) {
+      IRMapping local;
+      Value isTaken = threadValue(condition, t, local);
+      if (isElse)
+        isTaken = negated(isTaken);
+      auto taken = scf::IfOp::create(builder, TypeRange(), isTaken, /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(taken.thenBlock());
+    }
+    body();
+  }
+
+  Value negated(Value condition) {
+    Value isTrue = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+    return arith::XOrIOp::create(builder, condition, isTrue);
   }
 
   /// Calls `body` for each warp of the group (for a warp: once).
@@ -272,7 +295,7 @@ private:
       end = math.min(end, group.end);
     if (group.isPart)
       first = math.max(first, group.first);
-    body({first, end, /*isWarp=*/true, group.isPart});
+    whereOf(group, first, [&] { body({first, end, /*isWarp=*/true, group.isPart}); });
   }
 
   void emitBlock(Block& block, const Group& group) {
@@ -405,7 +428,8 @@ private:
   Sides sidesOf(scf::IfOp branch, const Group& group) {
     const auto known = branch->getAttrOfType<ArrayAttr>(tile::kThreadGroupsAttr);
     if (known.size() == 2)
-      return {knownParts(known[0]), knownParts(known[1])};
+      return {knownParts(branch, false, known[0], group),
+              knownParts(branch, true, known[1], group)};
     // A side with work for a group is one range; the other one may be what lies around it.
     const bool isElse = !isShared(branch.getThenRegion());
     const Group one = choose(branch.getCondition(), isElse, group);
@@ -421,20 +445,31 @@ private:
            llvm::any_of(side.front(), [&](Operation& op) { return cuts.isBlockWide(&op); });
   }
 
-  SmallVector<Group, 2> knownParts(Attribute ranges) {
+  /// Each range of a side's threads, or one group of them all where these wait for each other.
+  SmallVector<Group, 2> knownParts(scf::IfOp branch, bool isElse, Attribute ranges,
+                                   const Group& group) {
     IndexMath math(builder);
     SmallVector<Group, 2> parts;
     const ArrayRef<int64_t> ends = cast<DenseI64ArrayAttr>(ranges).asArrayRef();
-    for (size_t at = 0; at + 1 < ends.size(); at += 2)
-      parts.push_back(
-          {math.constant(ends[at]), math.constant(ends[at + 1]), /*isWarp=*/false, true});
+    const size_t length = isShared(branch->getRegion(isElse)) ? ends.size() : 2;
+    for (size_t at = 0; at < ends.size(); at += length)
+      parts.push_back({math.constant(ends[at]),
+                       math.constant(ends[at + length - 1]),
+                       /*isWarp=*/false,
+                       true,
+                       {}});
+    if (length > 2) {
+      parts[0].sides = group.sides;
+      parts[0].sides.emplace_back(branch.getCondition(), isElse);
+    }
     return parts;
   }
 
   SmallVector<Group, 2> around(const Group& part, const Group& group) {
     IndexMath math(builder);
-    return {{group.first, part.first, /*isWarp=*/false, /*isPart=*/true},
-            {math.max(part.end, part.first), group.end, /*isWarp=*/false, /*isPart=*/true}};
+    return {{group.first, part.first, /*isWarp=*/false, /*isPart=*/true, group.sides},
+            {math.max(part.end, part.first), group.end, /*isWarp=*/false, /*isPart=*/true,
+             group.sides}};
   }
 
   /// The threads of a group for which a condition holds, or doesn't: neighbours. For nobody it gives from the
@@ -453,17 +488,15 @@ private:
       IRMapping local;
       IndexMath math(builder);
       Value isTaken = threadValue(condition, t, local);
-      if (isElse) {
-        Value isTrue = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
-        isTaken = arith::XOrIOp::create(builder, isTaken, isTrue);
-      }
+      if (isElse)
+        isTaken = negated(isTaken);
       auto taken = scf::IfOp::create(builder, TypeRange(), isTaken, /*withElseRegion=*/false);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(taken.thenBlock());
       set(first, math.min(get(first), t));
       set(end, math.add(t, math.constant(1)));
     });
-    return {get(first), get(end), /*isWarp=*/false, /*isPart=*/true};
+    return {get(first), get(end), /*isWarp=*/false, /*isPart=*/true, group.sides};
   }
   void set(Value variable, Value index) {
     Value number = arith::IndexCastOp::create(builder, builder.getI64Type(), index);

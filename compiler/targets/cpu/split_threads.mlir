@@ -128,6 +128,43 @@ func.func @groups(%A: !tile.buffer<64xf32, global> {tile.name = "A"}, %n: index 
 
 // -----
 
+// A group of threads that aren't neighbours: all of its loops ask who is of it. The other side has nothing to wait for:
+// each of its ranges is run for itself.
+// CHECK-LABEL: func.func @every_fourth
+// CHECK: tile.parallel (%{{.*}}) in [5] {
+// CHECK: %[[MEMBER:.*]] = arith.cmpi eq
+// CHECK-NEXT: scf.if %[[MEMBER]] {
+// CHECK-NEXT: tile.store
+// CHECK: tile.parallel (%{{.*}}) in [5] {
+// CHECK: %[[AGAIN:.*]] = arith.cmpi eq
+// CHECK-NEXT: scf.if %[[AGAIN]] {
+// CHECK: tile.load
+// CHECK-COUNT-2: tile.parallel (%{{.*}}) in [3] {
+// CHECK-NOT: tile.parallel
+func.func @every_fourth() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%b) in (%c1) threads(8) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<8xf32, shared>
+    %rest = arith.remui %t, %c4 : index
+    %is_fourth = arith.cmpi eq, %rest, %c0 : index
+    scf.if %is_fourth {
+      tile.store %v, %s[%t] : !tile.buffer<8xf32, shared>
+      tile.sync block
+      %w = tile.load %s[%c4] : !tile.buffer<8xf32, shared>
+      tile.store %w, %s[%t] : !tile.buffer<8xf32, shared>
+    } else {
+      tile.store %v, %s[%t] : !tile.buffer<8xf32, shared>
+    } {tile.thread_groups = [array<i64: 0, 1, 4, 5>, array<i64: 1, 4, 5, 8>]}
+  }
+  return
+}
+
+// -----
+
 // A loop with a shuffle that begins elsewhere in each thread: its turns are counted, and all must take as many.
 // CHECK-LABEL: func.func @counted_turns
 // CHECK: arith.ceildivsi
