@@ -66,6 +66,40 @@ func.func @neighbours() attributes {tile.kernel} {
 
 // -----
 
+// Two buffers in turn: what is read lies in one of them, what is written in the other, in each turn of the inner loop.
+// CHECK-LABEL: func.func @two_in_turn
+// CHECK: tile.for
+// CHECK-NEXT: arith.index_cast
+// CHECK-NEXT: arith.xori
+// CHECK-NEXT: arith.index_cast
+// CHECK-NEXT: tile.for
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.store
+// CHECK-NOT: tile.sync
+func.func @two_in_turn() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %one = arith.constant 1 : i32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<2x64xf32, shared>
+    tile.for %k = %c0 to %c2 step %c1 {
+      %now = arith.index_cast %k : index to i32
+      %flipped = arith.xori %now, %one : i32
+      %next = arith.index_cast %flipped : i32 to index
+      tile.for %i = %c0 to %c2 step %c1 {
+        %a = tile.load %s[%k, %i] : !tile.buffer<2x64xf32, shared>
+        tile.store %a, %s[%next, %t] : !tile.buffer<2x64xf32, shared>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 // Only some threads enter the branch: all wait before it and after it. Where the user has said so, once is
 // enough.
 // CHECK-LABEL: func.func @some_threads

@@ -5,6 +5,7 @@
 #include "compiler/ir/thread_ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -68,6 +69,21 @@ std::optional<int64_t> constantOf(const ThreadIndex& index) {
   if (!index.isKnown || !index.terms.empty() || !llvm::all_equal(index.numbers))
     return std::nullopt;
   return index.numbers.front();
+}
+
+/// A number without the casts around it.
+Value uncast(Value value) {
+  while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  return value;
+}
+
+/// The number of which bits are flipped, the same ones each time; null where none are.
+Value unflipped(Value value) {
+  auto flip = uncast(value).getDefiningOp<arith::XOrIOp>();
+  if (!flip || (getConstantIntValue(flip.getRhs()).value_or(0) & INT32_MAX) == 0)
+    return {};
+  return uncast(flip.getLhs());
 }
 
 bool isInside(Value value, ArrayRef<Operation*> loops) {
@@ -196,6 +212,12 @@ ThreadIndices::Distance ThreadIndices::distance(const ThreadIndex& before, const
   return made;
 }
 
+bool ThreadIndices::areApart(Value before, Value now, ArrayRef<Operation*> stale) const {
+  const Value first = unflipped(before), second = unflipped(now);
+  const Value common = first == uncast(now) ? first : second == uncast(before) ? second : Value();
+  return common && !divergence.differs(common) && !isInside(common, stale);
+}
+
 bool ThreadIndices::mayMeet(const ThreadAccess& before, const ThreadAccess& now,
                             ThreadPairs pairs) {
   // A thread's own place, though nobody knows where: the user sees to it that no other has it.
@@ -212,6 +234,8 @@ bool ThreadIndices::mayMeet(const ThreadAccess& before, const ThreadAccess& now,
   for (auto [first, second] : llvm::zip(before.indices, now.indices)) {
     indexOf(first), indexOf(second); // both, before either's address is taken
     Dim dim{&indexOf(first), &indexOf(second), {}};
+    if (areApart(first, second, before.stale))
+      return false;
     dim.distance = distance(*dim.before, *dim.now, before.stale);
     if (!dim.distance.isAny)
       dims.push_back(dim);

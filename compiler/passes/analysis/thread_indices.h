@@ -63,6 +63,8 @@ private:
 
   ThreadIndex compute(mlir::Value value);
   ThreadIndex combined(mlir::Operation* op);
+  /// Whether two numbers differ, whoever has them: the one is the other with some bits flipped.
+  bool areApart(mlir::Value before, mlir::Value now, llvm::ArrayRef<mlir::Operation*> stale) const;
   Distance distance(const ThreadIndex& before, const ThreadIndex& now,
                     llvm::ArrayRef<mlir::Operation*> stale) const;
 
