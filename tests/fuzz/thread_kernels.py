@@ -399,6 +399,74 @@ class LaunchGenerator:
             lines += ["else:", *("    " + line for line in made[1][0])]
         self.emit([*lines, f"v = v + {sides[0]}[{take}] - {sides[1]}[{take}]"], step)
 
+    def some(self, depth: int) -> tuple[str, str, Array]:
+        """As `group`, or threads that aren't neighbours."""
+        count, t = self.launch.threads, np.arange(self.launch.threads)
+        if depth > 0 or self.choices.integer(0, 2) > 0:
+            return self.group()
+        low, high = sorted(self.choices.integer(0, count) for _ in range(2))
+        divisor = self.choices.integer(2, 33)
+        kinds = [
+            (f"t % {divisor} == 1", t % divisor == 1),
+            (f"t % {divisor} < {divisor // 2}", t % divisor < divisor // 2),
+            (f"t < {low} or t >= {high}", (t < low) | (t >= high)),
+        ]
+        return "", *self.pick(kinds)
+
+    def turns(
+        self, name: str, dtype: str, depth: int
+    ) -> tuple[list[str], list[str], Callable[[Array, State, Array], None]]:
+        """Turns in which those of a branch read what they wrote: what goes before it, what stands
+        in it, and the same on (tile, state, members)."""
+        (put, put_at), (take, take_at) = self.permutation(), self.anywhere()
+        count, index = self.choices.integer(0, 3), self.name("k")
+
+        def step(s: Array, state: State, members: Array) -> None:
+            for turn in range(count):
+                state["v"] = np.where(members, clamp(state["v"] - s[take_at]), state["v"])
+                s[put_at[members]] = (state["v"] + turn)[members]
+
+        lines = [
+            f"for {index} in T.serial({count}):",
+            f'    v = v - T.cast({name}[{take}], "float32")',
+            f"    {CLAMP}",
+            f'    {name}[{put}] = T.cast(v + {index}, "{dtype}")',
+        ]
+        if depth == 2 or self.choices.integer(0, 1):
+            return [], lines, step
+        before, condition, inside = self.some(depth + 1)
+        first, work, inner = self.turns(name, dtype, depth + 1)
+
+        def both(s: Array, state: State, members: Array) -> None:
+            step(s, state, members)
+            inner(s, state, members & inside)
+
+        lines += [f"if {condition}:", *("    " + line for line in work)]
+        return [*before.split("\n"), *first], lines, both
+
+    def branches(self) -> None:
+        """Those who take a side of a branch hand a tile over among themselves."""
+        name, dtype, lines = self.shared()
+        other, _, more = self.shared(dtype)
+        (put, put_at), (take, take_at) = self.permutation(), self.anywhere()
+        before, condition, members = self.some(0)
+        first, taken, step_taken = self.turns(name, dtype, 0)
+        second, rest, step_rest = self.turns(other, dtype, 0)
+
+        def step(state: State) -> None:
+            s, r = np.zeros(len(members)), np.zeros(len(members))
+            s[put_at] = r[put_at] = state["v"]
+            step_taken(s, state, members)
+            step_rest(r, state, ~members)
+            state["v"] = clamp(state["v"] - s[take_at]) - r[take_at]
+
+        head = [line for line in [*before.split("\n"), *first, *second] if line]
+        lines += [*more, *(f'{tile}[{put}] = T.cast(v, "{dtype}")' for tile in (name, other))]
+        lines += [*head, f"if {condition}:", *("    " + line for line in taken)]
+        lines += ["else:", *("    " + line for line in rest)]
+        lines += [f'v = v - T.cast({name}[{take}], "float32")', CLAMP]
+        self.emit([*lines, f'v = v - T.cast({other}[{take}], "float32")'], step)
+
     def warp(self) -> None:
         if self.launch.threads % 32:
             return self.hand_over()
@@ -581,6 +649,7 @@ def random_thread_kernel(choices: Choices) -> ThreadKernel:
             generator.atomics,
             generator.tile,
             generator.groups,
+            generator.branches,
             generator.warp,
             generator.differ,
             generator.lazy,
