@@ -21,7 +21,6 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/passes/passes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -80,14 +79,24 @@ bool leavesLoop(Region& side) {
   });
 }
 
-/// Whether a value is the same each time that its place is come to.
-bool isSteady(Value value) {
-  Operation* op = value.getDefiningOp();
-  if (!op)
-    return isa<tile::LaunchOp, func::FuncOp>(value.getParentBlock()->getParentOp());
-  if (isPure(op) && op->getNumRegions() == 0)
-    return llvm::all_of(op->getOperands(), isSteady);
-  return !op->getParentOfType<tile::ForOp>() && !op->getParentOfType<tile::WhileOp>();
+/// Whether a value is the same each time that its place in the launch is come to.
+bool isSteady(Value given) {
+  llvm::SetVector<Value> asked;
+  asked.insert(given);
+  for (size_t at = 0; at < asked.size(); ++at) {
+    Value value = asked[at];
+    Operation* op = value.getDefiningOp();
+    Operation* outer = op ? op->getParentOp() : value.getParentBlock()->getParentOp();
+    if (op && isPure(op) && op->getNumRegions() == 0) {
+      asked.insert_range(op->getOperands());
+      continue;
+    }
+    while (outer && !isa<tile::LaunchOp, tile::ForOp, tile::WhileOp>(outer))
+      outer = outer->getParentOp();
+    if (outer && !isa<tile::LaunchOp>(outer))
+      return false;
+  }
+  return true;
 }
 
 class SyncInserter {

@@ -182,6 +182,33 @@ def test_whiles_branches_and_breaks_that_all_of_a_branch_take(agree):
         agree(kernel, [numbers(), np.zeros(N, np.int32), n], {1: expected})
 
 
+def test_the_same_threads_each_time(agree):
+    """What a branch counts is the same for all who take it, as `n` is; in a loop of launches, too."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "int32"), B: T.Tensor((N,), "int32"), n: T.int32):
+        for _ in T.serial(2):
+            with T.Kernel(1, threads=N):
+                tx = T.get_thread_binding()
+                s = T.alloc_shared((N,), "int32")
+                s[tx] = A[tx] + B[tx]
+                count = T.alloc_var("int32", init=0)
+                for _ in T.serial(3):
+                    if tx < n:
+                        count += 1
+                        for i in T.serial(count):
+                            v = s[n - 1 - tx]
+                            s[tx] = v + i
+                B[tx] = s[tx]
+
+    b = numbers() * 0
+    for _ in range(2):
+        b = b + numbers()
+        for i in (0, 0, 1, 0, 1, 2):
+            b[:40] = b[:40][::-1] + i
+    agree(kernel, [numbers(), np.zeros(N, np.int32), 40], {1: b})
+
+
 def test_threads_that_are_not_neighbours(agree):
     """In loops, in branches of such threads and of neighbours, and with shuffles of whole warps."""
 
@@ -337,6 +364,20 @@ def test_where_not_all_of_a_branch_come_by():
                     break
 
     @T.prim_func
+    def others_each_time(B: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((N,), "int32")
+            s[tx] = 0
+            count = T.alloc_var("int32", init=0)
+            for k in T.serial(4):
+                if tx <= k:
+                    count += 1
+                    for i in T.serial(count):
+                        s[tx] = i
+                        B[tx] += s[k - tx]
+
+    @T.prim_func
     def data(B: T.Tensor((N,), "int32")):
         with T.Kernel(1, threads=N):
             tx = T.get_thread_binding()
@@ -346,7 +387,7 @@ def test_where_not_all_of_a_branch_come_by():
                 s[tx] = tx
                 B[tx] += s[N - 1 - tx]
 
-    for kernel in (turns, leaves, data):
+    for kernel in (turns, leaves, others_each_time, data):
         with pytest.raises(KernelError, match="two threads of the block, with no barrier between"):
             tilewright.compile(kernel, target="reference")(numbers())
         tilewright.compile(kernel, target="cpu")(numbers())
