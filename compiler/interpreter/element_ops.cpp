@@ -305,6 +305,8 @@ mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {
   auto show = [&](mlir::Type type, Scalar value) {
     if (llvm::isa<mlir::FloatType>(type))
       out << value.real;
+    else if (type.isUnsignedInteger() || (op.getIsUnsigned() && type.isInteger()))
+      out << unsignedBits(value.integer, type.getIntOrFloatBitWidth());
     else
       out << value.integer;
   };

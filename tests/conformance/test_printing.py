@@ -64,3 +64,21 @@ def test_how_often_it_prints(capfd, target):
         lines = capfd.readouterr().out.splitlines()
         told = {"block 0": each, "block 1": each, "begins": 2 * each, "A = [0, 0]": 2 * each}
         assert Counter(lines) == told
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_numbers_without_a_sign(capfd, target, bits):
+    dtype = f"uint{bits}"
+
+    @T.prim_func
+    def shown(A: T.Tensor((2,), dtype), n: getattr(T, dtype)):
+        with T.Kernel(1, threads=1):
+            T.print(n)
+            T.print(A)
+            T.print(A[0] - 1)
+
+    most = 2**bits - 2
+    tilewright.compile(shown, target=target)(np.array([most, 3], dtype), most)
+    lines = capfd.readouterr().out.splitlines()
+    assert lines == [str(most), f"A = [{most}, 3]", str(most - 1)]
