@@ -200,6 +200,18 @@ Range rangeOf(Construction& state, const Bounds& bounds) {
   return {int64_t{0}, state.indexOf(count), 1, true};
 }
 
+/// Whether all numbers between are of that dtype: one bound is, and the other, or is a literal that it has.
+bool areUint64(const Index& start, const Index& stop) {
+  auto isOfDtype = [](const Index& bound) {
+    const auto* value = std::get_if<Value>(&bound);
+    return value && value->dtype() == Dtype(ScalarKind::UInt64);
+  };
+  auto fits = [&](const Index& bound) {
+    return isOfDtype(bound) || (known(bound) && *known(bound) >= 0);
+  };
+  return fits(start) && fits(stop) && (isOfDtype(start) || isOfDtype(stop));
+}
+
 bool checkLoopPlace(Construction& state, LoopKind kind) {
   const Frame* parallel = state.enclosing(FrameKind::Parallel);
   if (!parallel || (kind != LoopKind::Pipelined && kind != LoopKind::Persistent))
@@ -243,7 +255,12 @@ Value KernelBuilder::beginFor(LoopKind kind, Index start, Index stop, Index step
     variable =
         state->ir.createOrFold<mlir::arith::AddIOp>(loc, state->indexIr(bounds->start), moved);
   }
-  return state->add(variable, Dtype::int32(), true, name);
+  const bool isPlain = kind == LoopKind::Serial || kind == LoopKind::Unroll;
+  if (!isPlain || !areUint64(start, stop))
+    return state->add(variable, Dtype::int32(), true, name);
+  variable = mlir::arith::IndexCastUIOp::create(state->ir, state->location(),
+                                                state->ir.getI64Type(), variable);
+  return state->add(variable, ScalarKind::UInt64, false, name);
 }
 
 void KernelBuilder::endFor() {

@@ -58,6 +58,10 @@ bool isWide(mlir::Type type) {
   return type.isIndex() || type.getIntOrFloatBitWidth() >= 32;
 }
 
+bool isOf64Bits(mlir::Type type) {
+  return type.isIndex() || type.getIntOrFloatBitWidth() == 64;
+}
+
 bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth) {
   value = uncast(value);
   if (auto known = mlir::getConstantIntValue(value))
@@ -132,8 +136,11 @@ bool isSame(mlir::Value left, mlir::Value right, int& budget) {
 
 mlir::Value uncast(mlir::Value number) {
   while (mlir::Operation* op = number.getDefiningOp()) {
+    const mlir::Type type = op->getNumOperands() == 1 ? op->getOperand(0).getType() : mlir::Type();
     const bool keepsAll = mlir::isa<mlir::arith::ExtSIOp>(op) ||
-                          (mlir::isa<mlir::arith::IndexCastOp>(op) && isWide(number.getType()));
+                          (mlir::isa<mlir::arith::IndexCastOp>(op) && isWide(number.getType())) ||
+                          (mlir::isa<mlir::arith::IndexCastUIOp>(op) && isOf64Bits(type) &&
+                           isOf64Bits(number.getType()));
     if (!keepsAll)
       break;
     number = op->getOperand(0);

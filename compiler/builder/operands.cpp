@@ -122,6 +122,18 @@ bool hasFewElements(Construction& state, std::string_view name, llvm::ArrayRef<i
   return true;
 }
 
+/// The variable of a loop over numbers of uint64 is an index that was put into that dtype.
+static std::optional<Index> elementIndex(Construction& state, const Index& given,
+                                         std::string_view what) {
+  auto index = state.toIndex(given, what);
+  if (!index || known(*index))
+    return index;
+  auto back = state.indexIr(*index).getDefiningOp<mlir::arith::IndexCastUIOp>();
+  auto cast = back ? back.getIn().getDefiningOp<mlir::arith::IndexCastUIOp>()
+                   : mlir::arith::IndexCastUIOp();
+  return cast && cast.getIn().getType().isIndex() ? Index(state.indexOf(cast.getIn())) : index;
+}
+
 std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buffer,
                                                  std::span<const Index> indices, Names names) {
   const BufferRecord& record = state.record(buffer);
@@ -137,7 +149,7 @@ std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buf
   }
   std::vector<Index> resolved;
   for (size_t dim = 0; dim < indices.size(); ++dim) {
-    auto given = state.toIndex(indices[dim], what(dim, record));
+    auto given = elementIndex(state, indices[dim], what(dim, record));
     if (given && names == Names::Element && !known(*given) &&
         isAlwaysNegative(state, state.indexIr(*given)))
       given = fromEnd(state, record.shape[dim], *given);

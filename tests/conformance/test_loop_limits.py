@@ -145,6 +145,46 @@ def test_a_step_without_a_sign(agree, bounds):
     agree(kernel, [np.array(bounds, np.uint64), begun], {1: unsigned_numbers(bounds)})
 
 
+def test_a_variable_without_a_sign(agree):
+    """Beyond 2^63 it is no negative number, where it is compared, divided, converted or bounds."""
+
+    @T.prim_func
+    def kernel(start: T.uint64, stop: T.uint64, B: T.Tensor((5, 2), "float64")):
+        with T.Kernel(1, threads=1):
+            for i in T.serial(start, stop):
+                if i > 5:
+                    B[0, i - start] = i // 3
+                B[1, i - start] = T.max(i, 9)
+                B[2, i - start] = i
+                B[3, i - start] = (i + 1) % 1000
+                for _ in T.serial(i, stop):
+                    B[4, i - start] += 1
+
+    first = 2**63 + 4096
+    i = [first, first + 1]
+    rows = [[n // 3 for n in i], i, i, [(n + 1) % 1000 for n in i], [2, 1]]
+    agree(kernel, [first, first + 2, np.zeros((5, 2))], {2: np.array(rows, np.float64)})
+
+
+def test_indices_made_of_a_variable_without_a_sign(agree):
+    """As of others: extents of slices are known."""
+
+    @T.prim_func
+    def kernel(n: T.uint64, A: T.Tensor((16,), "int32"), B: T.Tensor((3, 16), "int32")):
+        with T.Kernel(1, threads=1):
+            tile = T.alloc_shared((4,), "int32")
+            for i in T.serial(n):
+                T.copy(A[i * 4 : i * 4 + 4], tile)
+                B[0, i] = tile[3]
+                B[1, i] = A[15 - i * 2]
+                B[2, i] = A[i]
+
+    a = np.arange(100, 116, dtype=np.int32)
+    rows = np.zeros((3, 16), np.int32)
+    rows[:, :4] = [a[3::4], a[15:8:-2], a[:4]]
+    agree(kernel, [4, a, np.zeros((3, 16), np.int32)], {2: rows})
+
+
 def test_an_end_without_a_sign_beyond_int64(agree):
     """The loop ends by a break: it has more turns than an index counts."""
 

@@ -77,8 +77,10 @@ def test_numbers_without_a_sign(capfd, target, bits):
             T.print(n)
             T.print(A)
             T.print(A[0] - 1)
+            for i in T.serial(T.cast(n, "uint64"), T.cast(n, "uint64") + 1):
+                T.print(i)
 
     most = 2**bits - 2
     tilewright.compile(shown, target=target)(np.array([most, 3], dtype), most)
     lines = capfd.readouterr().out.splitlines()
-    assert lines == [str(most), f"A = [{most}, 3]", str(most - 1)]
+    assert lines == [str(most), f"A = [{most}, 3]", str(most - 1), str(most)]
