@@ -13,6 +13,7 @@
 #include "compiler/targets/ascend/index_terms.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/mark_statements.h"
+#include "compiler/targets/ascend/pipelined_loops.h"
 #include "compiler/targets/ascend/scalar_agents.h"
 #include "compiler/targets/ascend/short_loops.h"
 
@@ -175,6 +176,8 @@ private:
       addLength(loop, *step, *node);
     if (lower && upper && step && *step > 0)
       node->trips = std::max(int64_t{0}, (*upper - *lower + *step - 1) / *step);
+    else
+      node->mostTrips = mostTurnsOf(loop).value_or(-1);
     indices.addLoop(loop.getInductionVar(), node->id, indices.of(loop.getLower()), step);
     indices.enterLoop(loop.getLower(), loop.getUpper());
     translate(*loop.getBodyBlock(), node, node->body, scope);
@@ -572,6 +575,7 @@ private:
     result.terms = std::move(offset->terms);
     for (model::Term& term : result.terms)
       term.bytes = term.bytes * bits / 8;
+    result.line = versionOf(storage, result, base);
     if (rows) {
       result.end = result.begin + rows->bytes;
       result.rows = rows->count;
@@ -580,6 +584,22 @@ private:
       result.end = result.begin + access.bytes;
     else if (!result.terms.empty())
       result.end = result.begin + size; // no offset reaches beyond
+  }
+
+  /// The bytes of the one version of a buffer in which an access begins: it doesn't leave them, however much of it isn't
+  /// known.
+  std::optional<model::Range> versionOf(Value storage, const model::Range& from,
+                                        int64_t base) const {
+    const int64_t bytes = bytesOfVersion(storage);
+    const auto isTurn = [&](const model::Term& term) {
+      return term.bytes == bytes && term.modulus > 1 && term.loop < program.nodes.size() &&
+             term.table.empty() && term.values.empty();
+    };
+    const auto turn = llvm::find_if(from.terms, isTurn);
+    if (turn == from.terms.end() || bytes == npu::storageBytes(cast<BufferType>(storage.getType())))
+      return std::nullopt;
+    return model::Range{
+        .begin = base, .end = base + bytes, .rows = 1, .pitch = 0, .terms = {*turn}};
   }
 
   /// Adds to the offset of a tile where its piece begins, if that is known.

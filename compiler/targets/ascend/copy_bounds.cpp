@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/copy_bounds.h"
 
 #include "compiler/targets/ascend/argument_bounds.h"
+#include "compiler/targets/ascend/pipelined_loops.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -19,13 +20,15 @@ struct Size {
 
 /// The most that a region's numbers can be at `op`; nothing if that is no less than a whole tile of `most`.
 std::optional<Size> largest(const tile::BufferRegion& region, Operation* op, int64_t most) {
-  const auto highest = [&](OpFoldResult number) {
-    return std::max(boundedRangeAt(op, number).high, int64_t{0});
+  const auto highest = [&](size_t dim) {
+    const int64_t number = boundedRangeAt(op, region.extents[dim]).high;
+    return std::clamp(number, int64_t{0}, mostByTile(op, dim));
   };
-  Size size{1, highest(region.extents.back())};
-  for (const OpFoldResult extent : ArrayRef(region.extents).drop_back())
-    if (!isConstantIntValue(extent, 1))
-      size.rows = highest(extent);
+  const size_t last = region.extents.size() - 1;
+  Size size{1, highest(last)};
+  for (size_t dim = 0; dim < last; ++dim)
+    if (!isConstantIntValue(region.extents[dim], 1))
+      size.rows = highest(dim);
   return size.rows <= most && size.columns <= most ? std::optional(size) : std::nullopt;
 }
 
@@ -38,6 +41,33 @@ static std::optional<tile::BufferRegion> regionInColumns(Operation* op) {
   if (auto store = dyn_cast<npu::StoreL0cOp>(op))
     return store.getGlobalRegion();
   return std::nullopt;
+}
+
+int64_t mostByTile(Operation* op, size_t dim) {
+  // Of `rows` rows, or of all columns that a tile has if all rows together have so many elements.
+  const auto most = [&](const tile::BufferRegion& global, int64_t rows, int64_t columns) {
+    return dim + 1 == global.extents.size() ? columns : rows;
+  };
+  const auto elementsOf = [](Value tile) {
+    const auto type = cast<tile::BufferType>(tile.getType());
+    return bytesOfVersion(tile) * 8 / int64_t(type.getElementBits());
+  };
+  const auto inUb = [&](auto copy, Value tile) {
+    const int64_t all = elementsOf(tile), pitch = std::max<int64_t>(int64_t(copy.getPitch()), 1);
+    return most(copy.getGlobalRegion(), int64_t(llvm::divideCeil(all, pitch)), all);
+  };
+  return llvm::TypeSwitch<Operation*, int64_t>(op)
+      .Case([&](npu::LoadUbOp load) { return inUb(load, load.getTarget()); })
+      .Case([&](npu::StoreUbOp store) { return inUb(store, store.getSource()); })
+      .Case([&](npu::LoadL1Op load) {
+        const auto rows = int64_t(load.getRows());
+        return most(load.getGlobalRegion(), rows, elementsOf(load.getTarget()) / rows);
+      })
+      .Case([&](npu::StoreL0cOp store) {
+        return most(store.getGlobalRegion(), int64_t(store.getRows()),
+                    elementsOf(store.getSource()));
+      })
+      .Default(IndexRange::kHighest);
 }
 
 void boundBytes(npu::Access& access, Operation* op) {

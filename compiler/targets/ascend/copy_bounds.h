@@ -10,4 +10,7 @@ namespace tilewright::ascend {
 /// Sets the bytes of an access of `op` on chip, if they aren't known but have a bound.
 void boundBytes(npu::Access& access, mlir::Operation* op);
 
+/// How many elements of a dim of a tensor a copy takes at most, as it leaves neither its tile nor the tile's version.
+int64_t mostByTile(mlir::Operation* op, size_t dim);
+
 } // namespace tilewright::ascend

@@ -8,6 +8,7 @@
 #include "compiler/passes/analysis/same_number.h"
 #include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/buffer_lives.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -41,6 +42,8 @@ LogicalResult CopyExpander::forEachRectangle(Body body) {
   for (size_t number = 0; number + 2 < from.size(); ++number) {
     auto loop = tile::ForOp::create(builder, make.constant(0),
                                     make.value(source.extents[from[number]]), make.constant(1));
+    const BufferRegion& local = source.type().isGlobal() ? target : source;
+    boundTurns(loop, stepsBehind(local, (source.type().isGlobal() ? to : from)[number]));
     builder.setInsertionPointToStart(loop.getBodyBlock());
     for (auto [region, dim] : {std::pair{&innerSource, from[number]}, {&innerTarget, to[number]}}) {
       region->offsets[dim] = make.add(region->offsets[dim], loop.getInductionVar());

@@ -4,6 +4,7 @@
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/low_columns.h"
 #include "compiler/targets/ascend/product_copies.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -245,6 +246,7 @@ void CopyExpander::fillColumns(const BufferRegion& region, Value offset) {
   const int64_t c0 = npu::blockElements(type);
   const OpFoldResult groups = make.div(make.add(columns.count, make.index(c0 - 1)), c0);
   auto loop = tile::ForOp::create(builder, make.constant(0), make.value(groups), make.constant(1));
+  boundTurns(loop, int64_t(llvm::divideCeil(columns.most, c0)));
   const OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBodyBlock());
   const OpFoldResult at =

@@ -3,6 +3,7 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/describe_hazard.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -166,6 +167,7 @@ LogicalResult fillEach(ImplicitLocOpBuilder& builder, Operation* op, BufferRegio
   const IndexMaker make(builder);
   auto loop = tile::ForOp::create(builder, make.constant(0), make.value(region.extents[dim]),
                                   make.constant(1));
+  boundTurns(loop, stepsBehind(region, dim));
   const OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBodyBlock());
   region.offsets[dim] = make.add(region.offsets[dim], loop.getInductionVar());

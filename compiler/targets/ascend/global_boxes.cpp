@@ -3,6 +3,7 @@
 
 #include "compiler/ir/memory_ops.h"
 #include "compiler/targets/ascend/argument_bounds.h"
+#include "compiler/targets/ascend/copy_bounds.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -23,6 +24,7 @@ struct Span {
   OpFoldResult offset, extent;
   int64_t size = 0;
   size_t dim = 0;
+  int64_t mostByTile = IndexRange::kHighest; ///< where the extent is known at run time only
 };
 
 /// A part of a tensor, from an instruction's region.
@@ -35,7 +37,8 @@ public:
   SmallVector<Span> spans() {
     SmallVector<Span> all;
     for (size_t dim = 0; dim < region.offsets.size(); ++dim) {
-      const Span span{region.offsets[dim], region.extents[dim], region.type().getShape()[dim], dim};
+      const Span span{region.offsets[dim], region.extents[dim], region.type().getShape()[dim], dim,
+                      mostByTile(op, dim)};
       if (all.empty() || span.size != 1)
         all.push_back(span);
       else if (!joins(all.back(), span) && !isWithin(span))
@@ -59,6 +62,8 @@ private:
       if (!isConstantIntValue(*mine, neutral))
         return false;
       *mine = other;
+      if (neutral == 1)
+        span.mostByTile = next.mostByTile;
     }
     return true;
   }
@@ -175,7 +180,8 @@ model::Range rangeOf(const Span& span, Operation* op, IndexTerms& indices) {
   // Of a part that is cut off, only the most that is left of it is known.
   const int64_t whole = ShapedType::isDynamic(span.size) ? model::kUnknownExtent : span.size;
   const int64_t width = std::max(boundedRangeAt(op, span.extent).high, int64_t{0});
-  const int64_t most = getConstantIntValue(span.extent) ? width : std::min(width, whole);
+  const int64_t most =
+      getConstantIntValue(span.extent) ? width : std::min({width, whole, span.mostByTile});
   return {.begin = sum->constant,
           .end = sum->constant + most,
           .rows = 1,
@@ -208,18 +214,20 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
       first = sumOf(access.offset, op, indices, isKnown);
   } else {
     const BufferRegion& region = *access.region;
-    const auto highest = [&](OpFoldResult number) {
-      const int64_t high = std::max(boundedRangeAt(op, number).high, int64_t{0});
+    const auto highest = [&](size_t dim) {
+      int64_t high = std::max(boundedRangeAt(op, region.extents[dim]).high, int64_t{0});
+      if (!getConstantIntValue(region.extents[dim]))
+        high = std::min(high, mostByTile(op, dim));
       isKnown = isKnown && high < most;
       return isKnown ? high : 0;
     };
-    line.end = highest(region.extents.back()) * bytes;
+    line.end = highest(region.extents.size() - 1) * bytes;
     int64_t pitch = 1;
     for (size_t dim = region.offsets.size(); dim-- > 0 && isKnown;) {
       IndexSum offset = sumOf(region.offsets[dim], op, indices, isKnown);
       first += offset *= pitch;
       if (dim + 1 < region.offsets.size() && !isConstantIntValue(region.extents[dim], 1)) {
-        line.rows = highest(region.extents[dim]);
+        line.rows = highest(dim);
         line.pitch = pitch * bytes;
       }
       const int64_t size = type.getShape()[dim];

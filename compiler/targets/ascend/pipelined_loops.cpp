@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/pipelined_loops.h"
 
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/npu_ops.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -21,6 +22,14 @@ static bool mayOverlap(tile::ForOp loop) {
                : WalkResult::advance();
   });
   return !found.wasInterrupted();
+}
+
+int64_t bytesOfVersion(Value buffer) {
+  const Value storage = npu::storageOf(buffer);
+  const int64_t bytes = npu::storageBytes(cast<tile::BufferType>(storage.getType()));
+  auto alloc = storage.getDefiningOp<tile::AllocOp>();
+  auto versions = alloc ? alloc->getAttrOfType<IntegerAttr>(kVersionsAttr) : IntegerAttr();
+  return int64_t(llvm::divideCeil(bytes, versions ? std::max<int64_t>(versions.getInt(), 1) : 1));
 }
 
 SmallVector<tile::ForOp> pipelinedLoops(func::FuncOp kernel) {

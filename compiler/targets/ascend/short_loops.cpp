@@ -3,6 +3,7 @@
 
 #include "compiler/ir/index_growth.h"
 #include "compiler/ir/npu_ops.h"
+#include "compiler/targets/ascend/argument_bounds.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -103,6 +104,25 @@ bool hasOneTurnAtMost(tile::ForOp loop, IndexTerms& indices) {
   const bool isKnown = turnsOf(loop).has_value();
   return step && *step > 0 && !isKnown &&
          (isNoFarther(loop.getLower(), loop.getUpper(), *step, indices) || stopsInSecondTurn(loop));
+}
+
+void boundTurns(tile::ForOp loop, int64_t most) {
+  if (!getConstantIntValue(loop.getUpper()))
+    loop->setAttr(kMostTurnsAttr, Builder(loop.getContext()).getI64IntegerAttr(most));
+}
+
+std::optional<int64_t> mostTurnsOf(tile::ForOp loop) {
+  constexpr int64_t most = int64_t{1} << 40;
+  std::optional<int64_t> turns;
+  if (auto given = loop->getAttrOfType<IntegerAttr>(kMostTurnsAttr))
+    turns = std::max<int64_t>(given.getInt(), 0);
+  const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  const IndexRange begin = boundedRangeAt(loop, getAsOpFoldResult(loop.getLower())),
+                   end = boundedRangeAt(loop, getAsOpFoldResult(loop.getUpper()));
+  if (!step || *step < 1 || begin.low < -most || end.high > most)
+    return turns;
+  const int64_t length = std::max<int64_t>(end.high - begin.low, 0);
+  return std::min((length + *step - 1) / *step, turns.value_or(most));
 }
 
 } // namespace tilewright::ascend

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Loops that are no loops: `for i in range(n - 1, n)`, and those whose second turn stops the kernel.
+/// Loops of few turns: those that are no loops (`for i in range(n - 1, n)`, and those whose second turn stops the kernel),
+/// and the most that others can have.
 #pragma once
 
 #include "compiler/ir/structure_ops.h"
@@ -9,5 +10,15 @@ namespace tilewright::ascend {
 
 /// Whether a loop makes no more than one turn, whatever its ends are, in runs that come to an end.
 bool hasOneTurnAtMost(tile::ForOp loop, IndexTerms& indices);
+
+/// On a loop over a part of a tile whose extent is known at run time only: how many steps the tile has. No copy or fill goes
+/// behind its end.
+inline constexpr llvm::StringLiteral kMostTurnsAttr = "ascend.most_turns";
+
+/// Sets that, if the loop's end isn't known.
+void boundTurns(tile::ForOp loop, int64_t most);
+
+/// The most turns that a loop makes, by that and by what its ends can be; nothing if no number is known.
+std::optional<int64_t> mostTurnsOf(tile::ForOp loop);
 
 } // namespace tilewright::ascend

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -11,6 +12,10 @@ namespace tilewright::ascend {
 using namespace mlir;
 using tile::BufferRegion;
 using tile::BufferType;
+
+int64_t stepsBehind(const BufferRegion& region, size_t dim) {
+  return region.type().getShape()[dim] - getConstantIntValue(region.offsets[dim]).value_or(0);
+}
 
 std::optional<UbRows> rowsInUb(const IndexMaker& make, const BufferRegion& region) {
   const SmallVector<size_t> dims = wideDims(region);
@@ -26,6 +31,7 @@ std::optional<UbRows> rowsInUb(const IndexMaker& make, const BufferRegion& regio
     rows.columns = region.extents[dims.back()];
   if (dims.size() == 2 || !isRow) {
     rows.rows = region.extents[dims[0]];
+    rows.mostRows = stepsBehind(region, dims[0]);
     rows.pitch = strides[dims[0]];
   }
   return rows;
@@ -45,7 +51,8 @@ std::optional<UbRows> joinedRowsInUb(const IndexMaker& make, const BufferRegion&
     inner *= *extent;
   }
   return UbRows{make.mul(region.extents[outer.front()], inner), region.extents[last],
-                ubOffset(make, region.type(), region.offsets), strides[outer.back()]};
+                ubOffset(make, region.type(), region.offsets), strides[outer.back()],
+                stepsBehind(region, outer.front()) * inner};
 }
 
 bool beginWithinBlocks(const UbRows& rows, BufferType type) {
@@ -87,6 +94,7 @@ void forEachRow(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbR
   }
   auto loop =
       tile::ForOp::create(builder, make.constant(0), make.value(rows.rows), make.constant(1));
+  boundTurns(loop, rows.mostRows);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBodyBlock());
   body(loop.getInductionVar(), make.value(rows.columns));

@@ -13,7 +13,11 @@ namespace tilewright::ascend {
 struct UbRows {
   mlir::OpFoldResult rows, columns, offset;
   int64_t pitch = 0;
+  int64_t mostRows = 1; ///< that the buffer has from the first one on
 };
+
+/// How many steps of a dim a region's buffer has, from where the region begins, if that is known.
+int64_t stepsBehind(const tile::BufferRegion& region, size_t dim);
 
 /// Nothing for a region with more than two dims that are not 1.
 std::optional<UbRows> rowsInUb(const IndexMaker& make, const tile::BufferRegion& region);

@@ -458,7 +458,7 @@ bool Conflicts::overlapWith(const Residues& residues, const Range& a, const Inst
     const int64_t every = period[loop];
     const bool isCommon = depth < common && earlier.loops[depth]->id == loop;
     const bool inA = depth < earlier.loops.size() && earlier.loops[depth]->id == loop;
-    const int64_t trips = inA ? earlier.loops[depth]->trips : later.loops[depth]->trips;
+    const int64_t trips = (inA ? earlier : later).loops[depth]->tripsAtMost();
     const bool isOneOfPhases = every > 1 && isOfPhase(earlier, depth) != isOfPhase(later, depth);
     if (isCommon && depth < level) {
       const Instance& moved = isOfPhase(earlier, depth) ? earlier : later;

@@ -102,6 +102,26 @@ TEST(InsertFlags, HalvesInTurnFromAnArgument) {
   EXPECT_FALSE(isOrdered(2, 64, 32, 0));
 }
 
+/// A loop of so many turns at most fills one of two buffers in turn, and an outer turn reads the other one.
+TEST(InsertFlags, LoopsOfAFewTurnsAtMost) {
+  const auto takesTurns = [](int64_t most, int64_t steps) {
+    ByHand hand;
+    Node* outer = hand.loop(nullptr);
+    Node* inner = hand.loop(outer);
+    inner->mostTrips = most;
+    const Term turn{outer->id, 4 * 32, 2};
+    hand.statement(inner, Pipe::MTE2, {ByHand::write(0, 32, {turn, {inner->id, steps * 32}})});
+    hand.statement(outer, Pipe::MTE3, {ByHand::read(0, 4 * 32, {turn})});
+    return hand.insert().find("wait vector.MTE3 to vector.MTE2 0 + 1 * loop0 % 2") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(takesTurns(4, 1));
+  EXPECT_TRUE(takesTurns(2, 3));
+  EXPECT_FALSE(takesTurns(5, 1));
+  EXPECT_FALSE(takesTurns(3, 3));
+  EXPECT_FALSE(takesTurns(-1, 1));
+}
+
 /// Branches on the number of an iteration, in loops of known and of unknown length.
 TEST(InsertFlags, RandomQuestions) {
   Counts counts;

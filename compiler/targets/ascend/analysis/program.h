@@ -127,7 +127,7 @@ struct Access : Range {
   bool isDoneAtBarrier = false; ///< only before one
   std::vector<Range> otherDims;
   /// Of global memory: the same in bytes from the tensor's first one on, where that is known. Parts by other dims, of a view,
-  /// are compared so.
+  /// are compared so. On chip: that version of a buffer which it doesn't leave.
   std::optional<Range> line = std::nullopt;
   /// Its number in Program::apart; kNowhere: it isn't there.
   unsigned place = kNowhere;
@@ -249,6 +249,11 @@ struct Node {
   Sync sync;
   // Loop; `trips` is -1 if not known. Then `length` may say how long it is once values are known.
   int64_t trips = -1;
+  /// Where `trips` isn't known: at most so many; -1 if that isn't known, either.
+  int64_t mostTrips = -1;
+  int64_t tripsAtMost() const {
+    return trips < 0 ? mostTrips : trips;
+  }
   Length length;
   /// Where they aren't: whether there is always one, and whether there is if no dim of a tensor is 0.
   bool isEntered = false, isEnteredIfNotEmpty = false;

@@ -239,6 +239,8 @@ private:
     rest->isEntered = trips.low > first;
     rest->isEnteredIfNotEmpty = rest->isEntered || (loop->isEnteredIfNotEmpty && first == 0);
     rest->trips = isKnown ? trips.low - first - behind : -1;
+    if (loop->mostTrips >= 0)
+      rest->mostTrips = std::max<int64_t>(loop->mostTrips - first, 0);
     rest->whole = loop->whole;
     copyIteration(loop, {first, rest->id, rest->trips, {behind, left(first).high}, behind},
                   rest->body, rest);
