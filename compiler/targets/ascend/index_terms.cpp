@@ -275,7 +275,7 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
   if (const auto once = onces.find(value); once != onces.end())
     return once->second;
   Operation* op = value.getDefiningOp();
-  if (!op || (mayWrap(value) && !fitsInBranch(op)))
+  if (!op || (!isa<arith::XOrIOp>(op) && mayWrap(value) && !fitsInBranch(op)))
     return std::nullopt;
   const auto constantAt = [&](unsigned operand) {
     return getConstantIntValue(withoutCasts(op->getOperand(operand)));
@@ -335,7 +335,7 @@ std::optional<IndexSum> IndexTerms::congruent(Value value, int64_t modulus, bool
 /// (16 i + 16) % 64 is 16 times (i + 1) % 4.
 std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus, bool isRoundedDown) {
   constexpr size_t mostTimes = 8;
-  constexpr int64_t mostOfValues = 16;
+  constexpr int64_t mostOfValues = 16; // choices
   bool mayBeNegative = false;
   std::optional<IndexSum> sum =
       modulus < 1 ? std::nullopt : congruent(value, modulus, mayBeNegative);
@@ -366,7 +366,10 @@ std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus, bool is
   if (term.others.empty() && term.values.empty())
     return IndexSum{constant % unit + unit * shift, {}};
   // Of values alone that have many remainders, it is a value of its own.
-  if (term.others.empty() && (turns > mostOfValues || parts->values.size() > 1))
+  int64_t choices = 1;
+  for (size_t each = 0; each < parts->values.size() && choices <= mostOfValues; ++each)
+    choices *= turns;
+  if (term.others.empty() && choices > mostOfValues)
     return std::nullopt;
   if (!term.others.empty()) {
     term.loop = term.others.front();

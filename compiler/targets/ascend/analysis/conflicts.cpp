@@ -335,7 +335,7 @@ std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& in
   };
   const auto addValue = [&](unsigned value) {
     const auto residue = residues.find(value);
-    number += residue == residues.end() ? 0 : residue->second;
+    number += residue == residues.end() ? 0 : residue->second.number;
     return residue != residues.end();
   };
   if ((!term.isOfValues() && !add(term.loop)) || !std::ranges::all_of(term.others, add) ||
@@ -344,21 +344,42 @@ std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& in
   return term.ofRest(number % term.modulus);
 }
 
-Conflicts::Residues Conflicts::moduliOf(const Range& a, const Range& b) const {
+std::optional<int64_t> Conflicts::valueBy(const Residues& residues, unsigned value) const {
+  const auto residue = residues.find(value);
+  const auto known = values.find(value);
+  if (residue == residues.end() || known == values.end())
+    return std::nullopt;
+  const auto [low, high] = known->second;
+  const auto [modulus, number] = residue->second;
+  if (low <= -kEndless || high >= kEndless || high - low >= modulus)
+    return std::nullopt;
+  return low + floorMod(number - low, modulus);
+}
+
+/// Whether a value can have a remainder.
+bool Conflicts::canBe(unsigned value, const Residue& residue) const {
+  const auto known = values.find(value);
+  if (known == values.end() || known->second.low <= -kEndless || known->second.high >= kEndless)
+    return true;
+  const auto [low, high] = known->second;
+  return low + floorMod(residue.number - low, residue.modulus) <= high;
+}
+
+Conflicts::Residues Conflicts::firstResidues(const Range& a, const Range& b) const {
   constexpr int64_t most = 64;
-  Residues moduli;
+  Residues residues;
   int64_t count = 1;
   for (const Range* range : {&a, &b})
     for (const Term& term : range->terms)
       for (const unsigned value : term.values) {
-        int64_t& modulus = moduli.try_emplace(value, 1).first->second;
+        int64_t& modulus = residues[value].modulus;
         const int64_t common = std::lcm(modulus, std::min(term.modulus, most + 1));
         count = count / modulus * common;
         modulus = common;
         if (count > most)
           return {};
       }
-  return moduli;
+  return residues;
 }
 
 /// Whatever the values are of which both take remainders: each choice is tried by itself. A remainder that is the same in
@@ -376,29 +397,22 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
     std::erase_if(ownOfB.terms, isIn(a));
     return overlap(ownOfA, earlier, level, ownOfB, later);
   }
-  const Residues moduli = moduliOf(a, b);
-  if (moduli.empty())
+  Residues residues = firstResidues(a, b);
+  if (residues.empty())
     return overlapWith({}, a, earlier, level, b, later);
-  Residues residues = moduli;
-  for (auto& [value, residue] : residues)
-    residue = 0;
-  const auto canBe = [&](const auto& each) {
-    const auto [value, residue] = each;
-    const auto known = values.find(value);
-    if (known == values.end() || known->second.low <= -kEndless || known->second.high >= kEndless)
-      return true;
-    const auto [low, high] = known->second;
-    return low + floorMod(residue - low, moduli.at(value)) <= high;
+  const auto areAllPossible = [&] {
+    return std::ranges::all_of(residues,
+                               [&](const auto& each) { return canBe(each.first, each.second); });
   };
   for (bool isMore = true; isMore;) {
-    if (std::ranges::all_of(residues, canBe) && overlapWith(residues, a, earlier, level, b, later))
+    if (areAllPossible() && overlapWith(residues, a, earlier, level, b, later))
       return true;
     isMore = false; // the next choice
     for (auto& [value, residue] : residues) {
-      isMore = ++residue < moduli.at(value);
+      isMore = ++residue.number < residue.modulus;
       if (isMore)
         break;
-      residue = 0;
+      residue.number = 0;
     }
   }
   return false;
@@ -430,6 +444,8 @@ bool Conflicts::overlapWith(const Residues& residues, const Range& a, const Inst
       } else if (term.modulus > 1) {
         const auto [least, most] = term.rests();
         offsets.unknowns.push_back({bytes, least, most});
+      } else if (const std::optional<int64_t> value = valueBy(residues, term.loop)) {
+        offsets.distance += bytes * *value;
       } else {
         (isLater ? stepsOf(term.loop).ofB : stepsOf(term.loop).ofA) += term.bytes;
       }

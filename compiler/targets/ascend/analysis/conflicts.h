@@ -96,13 +96,18 @@ private:
   void addInstances(const Node& statement);
   /// The numbers of a statement's instances.
   std::pair<unsigned, unsigned> instancesOf(const Node* statement) const;
-  /// What values that never change are, modulo something.
-  using Residues = std::map<unsigned, int64_t>;
+  /// What a value that never changes is, modulo something.
+  struct Residue {
+    int64_t modulus = 1, number = 0;
+  };
+  using Residues = std::map<unsigned, Residue>;
+  /// What a value is that can be less than `modulus` numbers.
+  std::optional<int64_t> valueBy(const Residues& residues, unsigned value) const;
   /// What a number modulo something is, if the phases and these tell.
   std::optional<int64_t> remainder(const Term& term, const Instance& instance,
                                    const Residues& residues) const;
-  /// By value: modulo what the terms of two ranges take it. Empty if these are too many to try each.
-  Residues moduliOf(const Range& a, const Range& b) const;
+  /// By value: modulo what the terms of two ranges take it, and 0. Empty if these are too many to try each.
+  Residues firstResidues(const Range& a, const Range& b) const;
   unsigned phasesOf(const Node& loop) const;
   /// Whether an instance is of one phase of a loop around it, by that one's depth: only if its statement asks for it.
   /// The phases of any other loop are one, 0.
@@ -121,6 +126,7 @@ private:
                                   bool byPhases) const;
   bool overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,
                const Instance& later) const;
+  bool canBe(unsigned value, const Residue& residue) const;
   bool overlapWith(const Residues& residues, const Range& a, const Instance& earlier,
                    unsigned level, const Range& b, const Instance& later) const;
   static bool areOfOneTurn(const Instance& earlier, unsigned level, const Instance& later,
