@@ -36,7 +36,38 @@ func.func @both(%x: !tile.buffer<16xf32, global> {tile.name = "X"}, %a: i1, %b: 
 // CHECK-NEXT: tile.condition %[[C]]
 // CHECK: scf.if %{{.*}} {
 // CHECK-NEXT: tile.break
-func.func @asked(%n: !tile.buffer<4xsi32, global> {tile.name = "N"}, %a: i1, %v: i32) {
+func.func @asked(%n: !tile.buffer<4xsi32, global> {tile.name = "N"}, %o: !tile.buffer<4xsi32, global> {tile.name = "O"}, %a: i1, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    tile.while {
+      %now = tile.load %n[%c0] : !tile.buffer<4xsi32, global>
+      %more = arith.cmpi slt, %now, %v : i32
+      tile.condition %more
+    } do {
+      scf.if %a { tile.break }
+      tile.store %v, %o[%c0] : !tile.buffer<4xsi32, global>
+    }
+  }
+  return
+}
+
+// -----
+// What its body writes, the body asks for.
+// CHECK-LABEL: func.func @asked_in_the_body
+// CHECK-NOT: exit_state
+// CHECK-NOT: goes_on
+// CHECK: tile.while {
+// CHECK-NEXT: tile.condition %true
+// CHECK-NEXT: } do {
+// CHECK-NEXT: %[[N:.*]] = tile.load
+// CHECK-NEXT: %[[C:.*]] = arith.cmpi sge, %[[N]]
+// CHECK-NEXT: scf.if %[[C]] {
+// CHECK-NEXT: tile.break
+// CHECK-NEXT: }
+// CHECK-NEXT: scf.if %{{.*}} {
+// CHECK-NEXT: tile.break
+func.func @asked_in_the_body(%n: !tile.buffer<4xsi32, global> {tile.name = "N"}, %a: i1, %v: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {

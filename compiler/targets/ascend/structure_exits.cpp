@@ -62,18 +62,28 @@ bool hasBreak(Block& block) {
   return false;
 }
 
+/// Whether two buffers may share bytes: the kernel may have given both an address.
+bool maySharePlace(Value a, Value b) {
+  auto first = a.getDefiningOp<tile::AllocOp>(), second = b.getDefiningOp<tile::AllocOp>();
+  return a == b || (first && second && first.getAddress() && second.getAddress() &&
+                    first.getType().getSpace() == second.getType().getSpace());
+}
+
 /// Whether the condition reads memory that the body may write.
 bool asksWhatItWrites(tile::WhileOp loop) {
-  llvm::SmallDenseSet<Value> asked;
+  SmallVector<Value> asked;
   loop.getCondition().walk([&](tile::LoadOp load) {
     if (load.getBuffer().getType().getSpace() != MemorySpace::Var)
-      asked.insert(rootBuffer(load.getBuffer()));
+      asked.push_back(rootBuffer(load.getBuffer()));
   });
   const auto mayWrite = [&](Operation* op) {
+    const auto isAsked = [&](Value operand) {
+      return isa<BufferType>(operand.getType()) && llvm::any_of(asked, [&](Value each) {
+               return maySharePlace(rootBuffer(operand), each);
+             });
+    };
     const bool writes =
-        !isa<tile::LoadOp, tile::ViewOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
-          return isa<BufferType>(operand.getType()) && asked.contains(rootBuffer(operand));
-        });
+        !isa<tile::LoadOp, tile::ViewOp>(op) && llvm::any_of(op->getOperands(), isAsked);
     return writes ? WalkResult::interrupt() : WalkResult::advance();
   };
   return !asked.empty() && loop.getBody().walk(mayWrite).wasInterrupted();
@@ -244,9 +254,7 @@ void structureExits(func::FuncOp kernel) {
   });
   for (Operation* loop : loops) {
     Block& body = loop->getRegions().back().front();
-    if (auto repeat = dyn_cast<tile::WhileOp>(loop);
-        repeat && asksWhatItWrites(repeat) &&
-        !hasBreak(body)) // else the condition becomes a branch
+    if (auto repeat = dyn_cast<tile::WhileOp>(loop); repeat && asksWhatItWrites(repeat))
       askInBody(repeat);
     if (llvm::any_of(body, [](Operation& op) { return hasExit(&op); }))
       LoopRewriter(loop).run(body);

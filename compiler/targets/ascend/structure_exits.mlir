@@ -143,3 +143,27 @@ func.func @asks_other_elements(%v: i32) {
   }
   return
 }
+
+// -----
+// Two tiles with addresses may be one.
+// CHECK-LABEL: func.func @shares_bytes
+// CHECK: tile.while {
+// CHECK-NOT: %x
+// CHECK: } do {
+// CHECK: tile.load %{{.*}}[%c0] : !tile.buffer<16xsi32, UB>
+func.func @shares_bytes(%v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<16xsi32, UB>
+    %y = tile.alloc "y" at 32 : !tile.buffer<16xsi32, UB>
+    tile.while {
+      %now = tile.load %x[%c0] : !tile.buffer<16xsi32, UB>
+      %more = arith.cmpi slt, %now, %v : i32
+      tile.condition %more
+    } do {
+      tile.fill %y : !tile.buffer<16xsi32, UB> with %v : i32
+    }
+  }
+  return
+}
