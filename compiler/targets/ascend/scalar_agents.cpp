@@ -22,6 +22,9 @@ MemorySpace spaceOf(Value buffer) {
 /// Whether something comes from what only the vector cores have: elements of UB, and their number.
 class VectorValues {
 public:
+  /// Without the cores' number, which is 0 on the cube core.
+  explicit VectorValues(bool hasNumber = true) : hasNumber(hasNumber) {}
+
   bool decide(Operation* op) {
     return holdOperands(op) || decidePathTo(op);
   }
@@ -52,6 +55,11 @@ public:
     return (!whose || !*whose) && isRead(variable);
   }
 
+  bool decidePathTo(Operation* op) {
+    Operation* parent = op->getParentOp();
+    return parent && !isa<tile::LaunchOp>(parent) && (decideBranch(parent) || decidePathTo(parent));
+  }
+
 private:
   bool holdOperands(Operation* op) {
     return llvm::any_of(op->getOperands(), [&](Value v) { return hold(v); });
@@ -64,7 +72,7 @@ private:
     if (!op) // the number of a loop, or of a block
       return decideLoop(value.getParentBlock()->getParentOp());
     if (isa<VectorIdOp>(op))
-      return true;
+      return hasNumber;
     if (isa<BufferType>(value.getType()))
       return false;
     if (auto get = dyn_cast<npu::GetValueOp>(op); get && get.getAgent() == Agent::Vector)
@@ -95,11 +103,7 @@ private:
     });
   }
 
-  bool decidePathTo(Operation* op) {
-    Operation* parent = op->getParentOp();
-    return parent && !isa<tile::LaunchOp>(parent) && (decideBranch(parent) || decidePathTo(parent));
-  }
-
+  bool hasNumber;
   DenseSet<Value> seen;
 };
 
@@ -174,6 +178,8 @@ std::optional<Agent> ScalarAgents::ofStore(tile::StoreOp store) const {
 std::optional<Agent> ScalarAgents::ofLoad(tile::LoadOp load) const {
   if (!isLeftToUs(load) || !load.getBuffer().getType().isGlobal())
     return std::nullopt;
+  if (VectorValues(/*hasNumber=*/false).decidePathTo(load))
+    return Agent::Vector; // where the cube core can't come
   DenseSet<Agent> found;
   addUsers(load.getValue(), *this, found);
   return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;

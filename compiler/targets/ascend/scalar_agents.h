@@ -27,7 +27,7 @@ public:
   /// else the one core of a block that is there once. Nothing where a scope says it.
   std::optional<Agent> ofStore(tile::StoreOp store) const;
 
-  /// Who needs the number; nothing if both do or a scope says it.
+  /// Who needs the number, or alone comes by; nothing if both do or a scope says it.
   std::optional<Agent> ofLoad(tile::LoadOp load) const;
 
   /// The cores that run an operation of which `agent` was said.

@@ -11,9 +11,10 @@
 ///   ascend.scope vector { tile.for %i = ... { npu.load_ub %W ... to %x ... } }
 ///
 /// Each instruction says whose it is; scalar code, loops and branches go to both, and what then
-/// does nothing is dropped. So the split follows the flow of data, not names. Scopes of the user's
-/// own are merged. Without `combine` (tl.ascend_auto_cv_combine), they are the only split: what stands
-/// outside of them runs on both kinds of core, so there an instruction that only one kind has is refused.
+/// does nothing is dropped, with the variables that only such loops and branches ask for (needed_work.h). So the split
+/// follows the flow of data, not names. Scopes of the user's own are merged. Without `combine` (tl.ascend_auto_cv_combine),
+/// they are the only split: what stands outside of them runs on both kinds of core, so there an instruction that only one
+/// kind has is refused.
 /// It stands last, behind the flags: until here both are in one text order, so that
 /// one analysis sees what they do to each other.
 #include "compiler/ir/memory_ops.h"
@@ -22,22 +23,17 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/needed_work.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
-#include <mlir/IR/Iterators.h>
-#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
 
 using namespace mlir;
 using tile::MemorySpace;
-
-bool isVar(Value buffer) {
-  return cast<tile::BufferType>(buffer.getType()).getSpace() == MemorySpace::Var;
-}
 
 bool isOfOneCore(Pipe pipe, Agent agent) {
   const bool isCubes = pipe == Pipe::M || pipe == Pipe::MTE1 || pipe == Pipe::FIX;
@@ -80,15 +76,17 @@ public:
   LogicalResult run() {
     inlineScopes();
     SmallVector<Operation*> foreign;
+    SmallVector<tile::WhileOp> waits;
     scope.walk([&](Operation* op) {
+      if (auto loop = dyn_cast<tile::WhileOp>(op); loop && isWaiting(loop))
+        waits.push_back(loop);
       if (op != scope && isForeign(op, scope.getAgent()))
         foreign.push_back(op);
     });
     for (Operation* op : foreign)
       if (op->use_empty())
         op->erase();
-    while (dropIdle()) {
-    }
+    dropNeedlessWork(scope, waits);
     return refuseForeign();
   }
 
@@ -105,80 +103,6 @@ private:
                                                op.getBody().front().getOperations());
       op.erase();
     }
-  }
-
-  /// One sweep; true if it took something out.
-  bool dropIdle() {
-    bool any = false;
-    scope.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation* op) {
-      if (op == scope || !isIdle(op))
-        return;
-      op->erase();
-      any = true;
-    });
-    return any;
-  }
-
-  static bool isIdle(Operation* op) {
-    if (!op->use_empty() || op->hasTrait<OpTrait::IsTerminator>())
-      return false;
-    if (auto get = dyn_cast<npu::GetValueOp>(op))
-      return true;
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      return isVar(store.getBuffer()) && isOnlyForItself(store.getBuffer());
-    if (isa<scf::IfOp>(op))
-      return onlyComputes(op);
-    if (op->getNumRegions() > 0)
-      return !hasEffect(op);
-    return isOpTriviallyDead(op);
-  }
-
-  /// Whether a branch does nothing but find its results, as a load does that asks first whether its place is inside.
-  static bool onlyComputes(Operation* branch) {
-    return !branch
-                ->walk([&](Operation* op) {
-                  const bool isHarmless =
-                      isa<scf::IfOp, scf::YieldOp, tile::LoadOp, npu::GetValueOp>(op) ||
-                      (isPure(op) && !op->hasTrait<OpTrait::IsTerminator>());
-                  return isHarmless ? WalkResult::advance() : WalkResult::interrupt();
-                })
-                .wasInterrupted();
-  }
-
-  /// Whether a variable is never loaded but for its own next number: `total = total + x`.
-  static bool isOnlyForItself(Value var) {
-    SmallVector<Value> work;
-    for (Operation* user : var.getUsers())
-      if (!isa<tile::StoreOp>(user))
-        llvm::append_range(work, user->getResults());
-    DenseSet<Value> seen;
-    while (!work.empty()) {
-      const Value value = work.pop_back_val();
-      if (!seen.insert(value).second)
-        continue;
-      for (Operation* user : value.getUsers()) {
-        auto store = dyn_cast<tile::StoreOp>(user);
-        const bool isPlain =
-            isPure(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>();
-        if (store ? store.getBuffer() != var : !isPlain)
-          return false;
-        llvm::append_range(work, user->getResults());
-      }
-    }
-    return llvm::all_of(var.getUsers(),
-                        [](Operation* user) { return isa<tile::StoreOp, tile::LoadOp>(user); });
-  }
-
-  /// Whether a loop does anything but run.
-  static bool hasEffect(Operation* loop) {
-    return loop
-        ->walk([&](Operation* op) {
-          const bool isHarmless = op == loop || op->getNumRegions() > 0 || isPure(op) ||
-                                  op->hasTrait<OpTrait::IsTerminator>() ||
-                                  isa<tile::LoadOp, tile::BreakOp, tile::ContinueOp>(op);
-          return isHarmless ? WalkResult::advance() : WalkResult::interrupt();
-        })
-        .wasInterrupted();
   }
 
   /// Values that only the other kind of core can have, but that this one needs.

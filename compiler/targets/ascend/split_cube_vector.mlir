@@ -140,3 +140,61 @@ func.func @requirements(%n: index, %first: index) {
   }
   return
 }
+
+// -----
+// A loop of the vector core that an element of UB ends: the cube core has none of it, nor what says that it is over.
+// CHECK-LABEL: func.func @left_by_an_element
+// CHECK: ascend.scope cube {
+// CHECK-NOT: tile.while
+// CHECK-NOT: var
+// CHECK: npu.store_l0c
+// CHECK: ascend.scope vector {
+// CHECK: tile.while
+// CHECK: npu.get_value
+// CHECK: tile.store %{{.*}}, %{{.*}}[] : !tile.buffer<si32, var>
+func.func @left_by_an_element(%W: !tile.buffer<64x64xf32, global>, %n: i32, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0 : i32
+  %two = arith.constant 2 : i32
+  tile.launch (%cid) in (%c1) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<16xsi32, UB>
+    %state = tile.alloc "state" : !tile.buffer<si32, var>
+    tile.store %zero, %state[] : !tile.buffer<si32, var>
+    tile.while {
+      %now = tile.load %state[] : !tile.buffer<si32, var>
+      %more = arith.cmpi ne, %now, %two : i32
+      tile.condition %more
+    } do {
+      %element = npu.get_value %x[%c0] : !tile.buffer<16xsi32, UB>
+      %over = arith.cmpi sgt, %element, %v : i32
+      scf.if %over {
+        tile.store %two, %state[] : !tile.buffer<si32, var>
+      }
+      npu.duplicate %x[%c0] : !tile.buffer<16xsi32, UB>, %v count(%c16)
+    }
+    npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+  }
+  return
+}
+
+// -----
+// What waits for another core, nothing needs but the wait itself.
+// CHECK-LABEL: func.func @waits
+// CHECK: tile.while {
+// CHECK-NEXT: npu.get_value
+func.func @waits(%W: !tile.buffer<16xsi32, global>, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    tile.while {
+      %now = npu.get_value %W[%c0] : !tile.buffer<16xsi32, global>
+      %more = arith.cmpi slt, %now, %v : i32
+      tile.condition %more
+    } do {
+    }
+  }
+  return
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/needed_work.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/loop_exits.h"
+
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+namespace {
+
+bool isKeptInVariable(Value buffer) {
+  return cast<tile::BufferType>(buffer.getType()).getSpace() == tile::MemorySpace::Var;
+}
+
+/// What others see of an operation by itself.
+bool isSeen(Operation* op) {
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    return !isKeptInVariable(store.getBuffer());
+  return !isPure(op) && op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
+         !isa<tile::LoadOp, tile::AllocOp, npu::GetValueOp, tile::BreakOp, tile::ContinueOp>(op);
+}
+
+/// Nothing is needed until something asks for it, so what only asks for itself isn't.
+class Needed {
+public:
+  Needed(ScopeOp scope, ArrayRef<tile::WhileOp> waits) : scope(scope) {
+    for (tile::WhileOp wait : waits)
+      add(wait);
+    scope.walk([&](Operation* op) {
+      if (op != scope && isSeen(op))
+        add(op);
+    });
+    while (!work.empty())
+      follow(work.pop_back_val());
+  }
+
+  bool contains(Operation* op) const {
+    return ops.contains(op);
+  }
+
+private:
+  void add(Operation* op) {
+    if (op && scope->isProperAncestor(op) && ops.insert(op).second)
+      work.push_back(op);
+  }
+
+  void follow(Operation* op) {
+    for (Value operand : op->getOperands())
+      add(operand.getDefiningOp());
+    add(op->getParentOp());
+    for (Region& region : op->getRegions())
+      for (Block& block : region) {
+        if (block.mightHaveTerminator())
+          add(block.getTerminator());
+        if (isLoop(op))
+          addExits(block);
+      }
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (load && isKeptInVariable(load.getBuffer()))
+      for (Operation* user : load.getBuffer().getUsers())
+        if (!isa<tile::LoadOp>(user))
+          add(user);
+  }
+
+  /// What leaves a loop, or an iteration, decides how often the rest runs.
+  void addExits(Block& block) {
+    for (Operation& op : block) {
+      if (isa<tile::BreakOp, tile::ContinueOp>(op))
+        add(&op);
+      if (!isLoop(&op))
+        for (Region& region : op.getRegions())
+          for (Block& inner : region)
+            addExits(inner);
+    }
+  }
+
+  ScopeOp scope;
+  llvm::SmallDenseSet<Operation*> ops;
+  SmallVector<Operation*> work;
+};
+
+} // namespace
+
+bool isWaiting(tile::WhileOp loop) {
+  return loop.getBody().front().without_terminator().empty();
+}
+
+void dropNeedlessWork(ScopeOp scope, ArrayRef<tile::WhileOp> waits) {
+  const Needed needed(scope, waits);
+  SmallVector<Operation*> needless; // users behind what they use
+  scope.walk<WalkOrder::PreOrder>([&](Operation* op) {
+    if (op == scope || needed.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    needless.push_back(op);
+    return WalkResult::skip();
+  });
+  for (Operation* op : llvm::reverse(needless))
+    op->erase();
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What one kind of core needn't do, once the other one's instructions are gone from its copy of the kernel.
+#pragma once
+
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/structure_ops.h"
+
+namespace tilewright::ascend {
+
+/// A `while` without a body, which waits for what others write.
+bool isWaiting(tile::WhileOp loop);
+
+/// Leaves only what is seen outside of a core, or is one of `waits`, and what that depends on. A variable that decides only about itself, as one that
+/// says whether a loop of the other kind of core has been left, goes with all that asks for it.
+void dropNeedlessWork(ScopeOp scope, mlir::ArrayRef<tile::WhileOp> waits);
+
+} // namespace tilewright::ascend
