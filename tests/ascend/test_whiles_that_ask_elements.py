@@ -66,6 +66,89 @@ def of_a_tensor(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
         T.copy(y, C[0, :])
 
 
+@T.prim_func
+def with_a_break(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    with T.Kernel(8, is_npu=True, threads=1) as cid:
+        y = T.alloc_ub((16,), "int32")
+        T.copy(A[cid, :], y)
+        while y[0] < 5:
+            T.tile.add(y, y, 1)
+            if y[1] == 4:
+                break
+            T.tile.add(y, y, 1)
+        T.tile.add(y, y, 2)
+        T.copy(y, C[cid, :])
+
+
+@T.prim_func
+def beside_a_gemm(
+    A: T.Tensor((16, 16), "float16"),
+    C: T.Tensor((16, 16), "float32"),
+):  # type: ignore[no-untyped-def]
+    """The cube core has no part in loops that elements of UB end, whatever leaves them."""
+    with T.Kernel(1, is_npu=True) as (_, vid):
+        y = T.alloc_shared((16, 16), "float16")
+        z = T.alloc_shared((16, 16), "float32")
+        left = T.alloc_shared((16, 16), "float16")
+        product = T.alloc_fragment((16, 16), "float32")
+        count = T.alloc_var("int32", init=0)
+        T.copy(A, y)
+        while y[0, 0] < 3.0 and count < 9:
+            T.tile.add(y, y, 1.0)
+            count = count + 1
+            if y[0, 1] > 5.0:
+                break
+        for _ in T.serial(5):
+            if y[1, 1] > 4.0:
+                break
+            T.tile.add(y, y, 1.0)
+        T.copy(y, left)
+        T.gemm_v0(left, left, product, init=True)
+        T.copy(product, z)
+        if vid == 0:
+            T.copy(z, C)
+
+
+@T.macro
+def is_low(y):  # type: ignore[no-untyped-def]
+    T.wait_flag("v", "s", 0)
+    return y[0] < 5
+
+
+@T.prim_func
+def that_waits_itself(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """By hand; the wait runs once more than what the body sets."""
+    with T.Kernel(8, is_npu=True, threads=1) as cid:
+        y = T.alloc_ub((16,), "int32")
+        T.copy(A[cid, :], y)
+        T.set_flag("mte2", "v", 0)
+        T.wait_flag("mte2", "v", 0)
+        T.tile.add(y, y, 1)
+        T.set_flag("v", "s", 0)
+        while is_low(y):
+            T.tile.add(y, y, 1)
+            T.set_flag("v", "s", 0)
+        T.copy(y, C[cid, :])
+
+
+@T.prim_func
+def that_waits_and_is_left(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """The same, where each way out takes along what it leaves."""
+    with T.Kernel(8, is_npu=True, threads=1) as cid:
+        y = T.alloc_ub((16,), "int32")
+        T.copy(A[cid, :], y)
+        T.set_flag("mte2", "v", 0)
+        T.wait_flag("mte2", "v", 0)
+        T.tile.add(y, y, 1)
+        T.set_flag("v", "s", 0)
+        while is_low(y):
+            if y[1] == 4:
+                break
+            T.tile.add(y, y, 1)
+            T.set_flag("v", "s", 0)
+        T.copy(y, C[cid, :])
+
+
 def stored(rows: Any) -> Any:  # noqa: ANN401
     """What in_a_loop stores, row by row, in Python."""
     out = np.zeros_like(rows)
@@ -95,6 +178,41 @@ GROUP.add(
 GROUP.add("of a maximum", of_a_maximum, [real, np.zeros_like(real)], halved)
 GROUP.add("in a loop", in_a_loop, [numbers, np.zeros_like(numbers)], stored(numbers))
 GROUP.add("of a tensor", of_a_tensor, [low, np.zeros_like(low)], {0: raised, 1: only_first})
+
+
+def left_early(rows: Any) -> Any:  # noqa: ANN401
+    """What with_a_break leaves, in Python."""
+    out = rows.copy()
+    for y in out:
+        while y[0] < 5:
+            y += 1
+            if y[1] == 4:
+                break
+            y += 1
+        y += 2
+    return out
+
+
+def raised_by_one(rows: Any, last: int) -> Any:  # noqa: ANN401
+    """What the loops that wait themselves leave; `last`: the second element that ends them."""
+    out = rows + 1
+    for y in out:
+        while y[0] < 5 and y[1] != last:
+            y += 1
+    return out
+
+
+halves = np.ones((16, 16), np.float16)
+halves[0, 0] = -1.0
+product = (halves.astype(np.float64) + 4) @ (halves.astype(np.float64) + 4)
+GROUP.add("with a break", with_a_break, [numbers, np.zeros_like(numbers)], left_early(numbers))
+GROUP.add("beside a gemm", beside_a_gemm, [halves, np.zeros((16, 16), np.float32)], product)
+for title, by_hand, last in (
+    ("that waits itself", that_waits_itself, 99),
+    ("that waits and is left", that_waits_and_is_left, 4),
+):
+    wanted = raised_by_one(numbers, last)
+    GROUP.add(title, by_hand, [numbers, np.zeros_like(numbers)], wanted, configs={})
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

@@ -68,11 +68,18 @@ class Script:
 
 #: From here on kernels also have tiles in turn.
 FIRST_WITH_TURNS = 10_000
+#: From here on they have `while` loops that ask for elements, in place of these.
+FIRST_WITH_WHILES = 20_000
 
 
 def kernel_of(number: int, has_loops: bool = True) -> RandomKernel:
-    has_turns = number >= FIRST_WITH_TURNS
-    return random_ascend_kernel(Dice(SEED + number), f"kernel{number}", has_loops, has_turns)
+    return made_by(Dice(SEED + number), number, has_loops)
+
+
+def made_by(choices: Dice | Script, number: int, has_loops: bool = True) -> RandomKernel:
+    has_whiles = number >= FIRST_WITH_WHILES
+    has_turns = not has_whiles and number >= FIRST_WITH_TURNS
+    return random_ascend_kernel(choices, f"kernel{number}", has_loops, has_turns, has_whiles)
 
 
 def load_kernel(source: str, folder: Path, name: str) -> Any:  # noqa: ANN401
@@ -259,14 +266,14 @@ def shrink(
 def shrink_kernel(number: int, folder: Path) -> tuple[RandomKernel, str]:
     """The smallest kernel found that fails as kernel `number` does."""
     dice = Dice(SEED + number)
-    kernel = random_ascend_kernel(dice, f"kernel{number}")
+    kernel = made_by(dice, number)
     problem = problem_of(kernel, folder)
     if not problem:
         raise SystemExit(f"kernel {number} does not fail")
     kind = problem[:60]
 
     def make(decisions: list[int]) -> RandomKernel:
-        return random_ascend_kernel(Script(decisions), f"kernel{number}")
+        return made_by(Script(decisions), number)
 
     decisions = shrink(dice.thrown, lambda d: problem_of(make(d), folder)[:60] == kind)
     return make(decisions), problem

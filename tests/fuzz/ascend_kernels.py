@@ -28,6 +28,7 @@ from random_kernels import (
 from tensor_steps import BINARY, STEPS, UNARY, converts, odd_names, rows_in_turn
 from turn_steps import tiles_in_turn
 from vid_steps import work_by_vid
+from while_steps import whiles_of_elements
 
 LAUNCHES = (
     "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):",
@@ -294,10 +295,15 @@ class AscendGenerator(Generator):
 
 
 def random_ascend_kernel(
-    choices: Choices, name: str, has_loops: bool = True, has_turns: bool = False
+    choices: Choices,
+    name: str,
+    has_loops: bool = True,
+    has_turns: bool = False,
+    has_whiles: bool = False,
 ) -> RandomKernel:
     """`has_loops`: also such in which what some runs need others don't. `has_turns`: also tiles in
-    turn of which an argument says which one is first."""
+    turn of which an argument says which one is first. `has_whiles`: also `while` loops that ask for
+    elements."""
     generator = AscendGenerator(choices, name)
     own = [generator.tile_function, generator.pipelined, generator.part_nest]
     own += [generator.named_rows, *2 * [partial(run_time_extents, generator)]]
@@ -308,6 +314,8 @@ def random_ascend_kernel(
         own += 3 * [partial(loops, generator)]
     if has_turns:
         own += 8 * [partial(tiles_in_turn, generator)]
+    if has_whiles:
+        own += 12 * [partial(whiles_of_elements, generator)]
     # What both vector cores would store at one place has no order.
     steps = [step for step in STEPS if not (generator.asks_vid and step is rows_in_turn)]
     kernel = compose(generator, [*own, *(partial(step, generator) for step in steps)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""325 random kernels on the Ascend host, the same in each run: see ascend_cases.py."""
+"""350 random kernels on the Ascend host, the same in each run: see ascend_cases.py."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from ascend_cases import (
     FIRST_WITH_TURNS,
+    FIRST_WITH_WHILES,
     KERNELS_PER_FILE,
     SEED,
     Dice,
@@ -20,8 +21,12 @@ from ascend_cases import (
 from ascend_kernels import random_ascend_kernel
 
 FILES = 12
-#: The last ones have tiles in turn.
-FIRST = (*(file * KERNELS_PER_FILE for file in range(FILES)), FIRST_WITH_TURNS)
+#: The last ones have tiles in turn, and loops that ask for elements.
+FIRST = (
+    *(file * KERNELS_PER_FILE for file in range(FILES)),
+    FIRST_WITH_TURNS,
+    FIRST_WITH_WHILES,
+)
 
 
 @pytest.mark.parametrize("first", FIRST)

@@ -25,7 +25,7 @@ struct Touch {
 std::map<unsigned, std::vector<Touch>> touchesByTensor(model::Program& program) {
   std::map<unsigned, std::vector<Touch>> all;
   for (Node& node : program.nodes) {
-    auto op = node.kind == model::NodeKind::Statement
+    auto op = node.kind == model::NodeKind::Statement && !node.isOfNoTurn
                   ? dyn_cast<npu::Instruction>(operationOf(&node))
                   : npu::Instruction();
     SmallVector<npu::Access> origins;

@@ -240,7 +240,22 @@ private:
     for (Region& region : op.getRegions())
       for (Block& each : region)
         translate(each, node, node->body, scope);
-    addForgotten(&op, *node);
+    auto repeat = dyn_cast<tile::WhileOp>(op);
+    if (repeat && own != OwnCrossFlags::WithinCores) // nothing can be put in there alone
+      addLastAsking(repeat, parent, block, scope);
+    const auto last = std::find_if(block.rbegin(), block.rend(), [](const Node* each) {
+      return each->kind == NodeKind::Loop || each->kind == NodeKind::If;
+    });
+    addForgotten(&op, **last);
+  }
+
+  /// A `while` asks once more than its body runs. What it asks then is behind the loop, and no turn's.
+  void addLastAsking(tile::WhileOp loop, Node* parent, model::Block& block, Scope scope) {
+    indices.removeOpenLoop(loop);
+    const size_t first = program.nodes.size();
+    translate(loop.getCondition().front(), parent, block, scope);
+    for (size_t i = first; i < program.nodes.size(); ++i)
+      program.nodes[i].isOfNoTurn = true;
   }
 
   void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {

@@ -628,3 +628,44 @@ func.func @no_turn_of_a_while(%A: !tile.buffer<64xf32, global>, %B: !tile.buffer
   }
   return
 }
+
+// -----
+// A `while` asks once more than its body runs: what was set before it is waited for, and so is what each turn sets.
+func.func @asks_with_a_wait(%A: !tile.buffer<16xsi32, global>, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<16xsi32, UB>
+    npu.duplicate %x[%c0] : !tile.buffer<16xsi32, UB>, %v count(%c16)
+    ascend.set_flag v to s, %c0
+    tile.while {
+      ascend.wait_flag v to s, %c0
+      %now = npu.get_value %x[%c0] : !tile.buffer<16xsi32, UB>
+      %more = arith.cmpi slt, %now, %v : i32
+      tile.condition %more
+    } do {
+      npu.scalar add %x[%c0] : !tile.buffer<16xsi32, UB>, %x[%c0] : !tile.buffer<16xsi32, UB>, %v count(%c16)
+      ascend.set_flag v to s, %c0
+    }
+  }
+  return
+}
+
+// -----
+// So a set is missing where none stands before the loop.
+func.func @asks_with_one_set_too_few(%v: i32, %c: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    // expected-error@+1 {{event 0 from V to S is not set as often as it is waited for in an iteration of this loop}}
+    tile.while {
+      // expected-error@+1 {{event 0 from V to S is waited for, but nothing has set it}}
+      ascend.wait_flag v to s, %c0
+      tile.condition %c
+    } do {
+      ascend.set_flag v to s, %c0
+    }
+  }
+  return
+}

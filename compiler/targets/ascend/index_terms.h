@@ -40,6 +40,10 @@ public:
   void addOpenLoop(mlir::Operation* loop, unsigned node) {
     openLoops[loop] = node;
   }
+  /// From here on its turns say nothing.
+  void removeOpenLoop(mlir::Operation* loop) {
+    openLoops.erase(loop);
+  }
   /// The same of what makes no more than one turn, and is no loop there.
   void addOnce(mlir::Value induction, std::optional<IndexSum> lower) {
     onces[induction] = std::move(lower);

@@ -267,6 +267,8 @@ struct Node {
   std::vector<Sync> before, after;
   /// What the node stands for; for whoever makes the program.
   void* tag = nullptr;
+  /// It stands behind a loop that the text has it in: no turn of that is its own.
+  bool isOfNoTurn = false;
 };
 
 /// The least and the greatest number that a value which never changes can be, by its number, where known.
