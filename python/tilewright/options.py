@@ -202,7 +202,8 @@ _WITHOUT_EFFECT = {
     ),
 }
 #: Keys by which a GPU's compiler is told to do what has no counterpart here. Those that turn off
-#: what there is none of (tl.disable_tma_lower, tl.disable_wgmma) have what they ask for.
+#: what there is none of (tl.disable_tma_lower, tl.disable_wgmma) have what they ask for; and what
+#: public kernels for NPUs set by habit (tirx.disable_vectorize, tirx.merge_static_smem) isn't told.
 _OF_COMPILERS = frozenset(
     [
         *("tl.config_index_bitwidth", "tl.ptxas_register_usage_level", "tl.enable_async_copy"),
@@ -213,9 +214,8 @@ _OF_COMPILERS = frozenset(
         *("tl.enable_reducer_plan_verbose", "tl.reducer_force_baseline"),
         *("tl.enable_vectorize_planner_verbose", "tl.disable_prelower_semantic_check"),
         *("tl.if_stmt_binding_inline_replayable_binds", "tl.storage_rewrite_detect_inplace"),
-        *("tl.debug_merge_shared_memory_allocations", "tirx.disable_vectorize"),
-        *("tirx.disable_storage_rewrite", "tirx.use_async_copy", "tirx.merge_static_smem"),
-        *("tirx.enable_debug", "tirx.add_lower_pass"),
+        *("tl.debug_merge_shared_memory_allocations", "tirx.disable_storage_rewrite"),
+        *("tirx.use_async_copy", "tirx.enable_debug", "tirx.add_lower_pass"),
     ]
 )
 #: The automatic passes of the Ascend target, each on or off.

@@ -126,8 +126,12 @@ def factory(n):
             "TILEWRIGHT_ASCEND=relaxed the host takes what it orders for ordered",
         ),
         (
-            {"pass_configs": {"tl.disable_tma_lower": True, "tir.disable_vectorize": True}},
-            f"pass config 'tir.disable_vectorize' has {FOR_GPUS}",
+            {"pass_configs": {"tl.disable_tma_lower": True, "tir.use_async_copy": True}},
+            f"pass config 'tir.use_async_copy' has {FOR_GPUS}",
+        ),
+        (
+            {"pass_configs": {"tir.merge_static_smem": True, "tirx.disable_vectorize": True}},
+            None,
         ),
         (
             {"pass_configs": {"tl.enable_async_copy": True, "tl.layout_cost_model": "io"}},

@@ -657,6 +657,19 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         "through global memory",
     ),
     (
+        lambda x: T.tile.copy_vc_experiment(x, x),
+        [ROW],
+        "T.tile.copy_vc_experiment is not supported yet; T.copy between L0C, UB and L1 does the "
+        "same through global memory",
+    ),
+    (
+        lambda x: T.tile.gemm_mx(x, x, x),
+        [ROW],
+        "T.tile.gemm_mx is not supported yet; this chip's cube unit knows no scales: multiply an "
+        "operand by its scales in a T.Parallel loop, into a tile of float16 or bfloat16, and call "
+        "T.gemm_v0",
+    ),
+    (
         lambda x: T.gemm_mx(x, x, x),
         [ROW],
         "T.gemm_mx is not supported yet; this chip's cube unit knows no scales: multiply an "

@@ -48,6 +48,9 @@ _IN_T = {
     "shmem_ub_get_nbi": _OTHERS,
 }
 _IN_TILE = {
+    "copy_cv_experiment": _BY_COPY,
+    "copy_vc_experiment": _BY_COPY,
+    "gemm_mx": _SCALED + "T.gemm_v0",
     "gather": _GATHER,
     "gatherb": _GATHER,
     "gather_mask": _MASK,
