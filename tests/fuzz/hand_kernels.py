@@ -117,7 +117,7 @@ class HandKernel:
 
     def repeat(self, depth: int, level: int) -> None:
         """A loop of `most` turns at most, which counts them; what it asks may wait by itself."""
-        number, most = self.loops, self.pick(1, 4)
+        number, most = self.loops, self.pick(2, 4)
         self.loops += 1
         event = 5 - number if number < 3 and self.pick(0, 1) else None
         count = f"n{number}"
