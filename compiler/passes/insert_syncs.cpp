@@ -167,7 +167,7 @@ private:
     ThreadPairs pairs;
     if (group && group->party.threads)
       pairs.members = &*group->party.threads;
-    pairs.isAcrossWarps = group && before.isInWarps;
+    pairs.isAcrossWarps = before.isInWarps;
     if (before.isWhole || now.isWhole || before.buffer != now.buffer)
       return pairs.hasAny(size_t(launch.getThreadCount()));
     return indices.mayMeet(before.place, now.place, pairs);
@@ -188,7 +188,7 @@ private:
       pending.clear();
       ++inserted;
     }
-    llvm::append_range(pending, now);
+    add(pending, now);
   }
 
   void visit(Block& block, Accesses& pending) {
@@ -197,9 +197,12 @@ private:
         pending.clear();
         continue;
       }
-      if (isWarpMeeting(op))
-        for (Access& access : pending)
+      if (group && isWarpMeeting(op)) {
+        Accesses before = std::exchange(pending, {});
+        for (Access& access : before)
           access.isInWarps = true;
+        add(pending, before);
+      }
       // All must agree on the way to what they do together, whatever decides it.
       const bool isOpen = isa<tile::ForOp, tile::WhileOp, scf::IfOp>(op) &&
                           op.getNumResults() == 0 && !op.hasAttr(tile::kThreadGroupsAttr) &&
@@ -277,7 +280,7 @@ private:
         Accesses branch = pending;
         if (!region.empty())
           visit(region.front(), branch);
-        llvm::append_range(after, branch);
+        add(after, branch);
       }
       pending = std::move(after);
       return;
@@ -292,9 +295,8 @@ private:
       visitBodies(op, carried);
       again = inserted != before; // a barrier changes what is pending at the loop's end
       if (!again)
-        llvm::append_range(pending, inner);
+        add(pending, inner);
     }
-    simplify(pending);
   }
 
   void visitBodies(Operation& op, Accesses& pending) {
@@ -302,19 +304,17 @@ private:
       visit(region.front(), pending);
   }
 
-  static void simplify(Accesses& accesses) {
-    Accesses kept;
-    for (Access& access : accesses) {
-      const bool isKnown = llvm::any_of(kept, [&](const Access& other) {
-        return other.buffer == access.buffer && other.kind == access.kind &&
-               other.isWhole == access.isWhole && other.isInWarps == access.isInWarps &&
-               other.place.indices == access.place.indices &&
-               other.place.stale == access.place.stale;
-      });
-      if (!isKnown)
-        kept.push_back(std::move(access));
-    }
-    accesses = std::move(kept);
+  /// Each access once, however often it is written.
+  static void add(Accesses& accesses, ArrayRef<Access> more) {
+    for (const Access& access : more)
+      if (llvm::none_of(accesses, [&](const Access& known) { return isSame(known, access); }))
+        accesses.push_back(access);
+  }
+
+  static bool isSame(const Access& one, const Access& other) {
+    return one.buffer == other.buffer && one.kind == other.kind && one.isWhole == other.isWhole &&
+           one.isInWarps == other.isInWarps && one.place.indices == other.place.indices &&
+           one.place.stale == other.place.stale;
   }
 
   tile::LaunchOp launch;

@@ -55,7 +55,7 @@ void addTerm(ThreadIndex& index, Value value, int64_t factor) {
 ThreadIndex sum(const ThreadIndex& left, const ThreadIndex& right, int64_t factor) {
   if (!left.isKnown || !right.isKnown)
     return {};
-  ThreadIndex made = left;
+  ThreadIndex made{true, left.numbers, left.terms};
   for (auto [total, number] : llvm::zip(made.numbers, right.numbers))
     total += factor * number;
   for (auto [value, known] : right.terms)
@@ -103,6 +103,17 @@ bool ThreadPairs::hasAny(size_t threads) const {
     first = first.value_or(thread);
   }
   return false;
+}
+
+void ThreadIndex::sort() {
+  if (!order.empty())
+    return;
+  order.resize(numbers.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  const auto numberOf = [&](size_t thread) { return numbers[thread]; };
+  if (!std::ranges::is_sorted(order, {}, numberOf))
+    std::ranges::sort(order, {}, numberOf);
+  isOwn = std::ranges::adjacent_find(order, {}, numberOf) == order.end();
 }
 
 const ThreadIndex& ThreadIndices::indexOf(Value value) {
@@ -212,6 +223,15 @@ ThreadIndices::Distance ThreadIndices::distance(const ThreadIndex& before, const
   return made;
 }
 
+/// Whether no two threads come that near, as all have numbers of their own or none has a number in that range.
+bool ThreadIndices::isFar(const ThreadIndex& before, const ThreadIndex& now, Distance distance) {
+  if (distance.low == 0 && distance.high == 0 && now.isOwn && before.numbers == now.numbers)
+    return true;
+  const int64_t nearest = before.numbers[before.order.front()] + distance.low;
+  const int64_t farthest = before.numbers[before.order.back()] + distance.high;
+  return farthest < now.numbers[now.order.front()] || nearest > now.numbers[now.order.back()];
+}
+
 bool ThreadIndices::areApart(Value before, Value now, ArrayRef<Operation*> stale) const {
   const Value first = unflipped(before), second = unflipped(now);
   const Value common = first == uncast(now) ? first : second == uncast(before) ? second : Value();
@@ -227,26 +247,28 @@ bool ThreadIndices::mayMeet(const ThreadAccess& before, const ThreadAccess& now,
       }))
     return false;
   struct Dim {
-    const ThreadIndex *before, *now;
+    ThreadIndex *before, *now;
     Distance distance;
   };
   SmallVector<Dim> dims;
   for (auto [first, second] : llvm::zip(before.indices, now.indices)) {
-    indexOf(first), indexOf(second); // both, before either's address is taken
-    Dim dim{&indexOf(first), &indexOf(second), {}};
     if (areApart(first, second, before.stale))
       return false;
+    indexOf(first), indexOf(second); // both, before either's address is taken
+    Dim dim{known[first].get(), known[second].get(), {}};
     dim.distance = distance(*dim.before, *dim.now, before.stale);
-    if (!dim.distance.isAny)
-      dims.push_back(dim);
+    if (dim.distance.isAny)
+      continue;
+    dim.before->sort(), dim.now->sort();
+    if (isFar(*dim.before, *dim.now, dim.distance))
+      return false;
+    dims.push_back(dim);
   }
   if (dims.empty())
     return pairs.hasAny(size_t(threads));
   // now - before = distance in all dims: candidates by the first dim, sorted.
   const Dim& first = dims.front();
-  std::vector<size_t> order(size_t(threads), 0);
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::ranges::sort(order, {}, [&](size_t thread) { return first.now->numbers[thread]; });
+  const std::vector<size_t>& order = first.now->order;
   for (size_t thread = 0; thread < size_t(threads); ++thread) {
     const int64_t base = first.before->numbers[thread];
     auto at = std::ranges::lower_bound(order, base + first.distance.low, {},

@@ -19,6 +19,11 @@ struct ThreadIndex {
   bool isKnown = false;
   std::vector<int64_t> numbers; ///< one for each thread
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> terms;
+  /// Filled when first asked for: the threads, by their numbers, and whether no two have the same.
+  std::vector<size_t> order = {};
+  bool isOwn = false;
+
+  void sort();
 };
 
 /// An element that a thread touches: the indices of a buffer.
@@ -65,6 +70,7 @@ private:
   ThreadIndex combined(mlir::Operation* op);
   /// Whether two numbers differ, whoever has them: the one is the other with some bits flipped.
   bool areApart(mlir::Value before, mlir::Value now, llvm::ArrayRef<mlir::Operation*> stale) const;
+  static bool isFar(const ThreadIndex& before, const ThreadIndex& now, Distance distance);
   Distance distance(const ThreadIndex& before, const ThreadIndex& now,
                     llvm::ArrayRef<mlir::Operation*> stale) const;
 
