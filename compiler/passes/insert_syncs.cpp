@@ -119,6 +119,7 @@ private:
     bool isMarked; ///< before anything was put in
     /// The branches that they take alike, each time; among them what differs otherwise may be the same.
     SmallVector<Operation*> together;
+    SmallVector<ThreadIndex> bounds; ///< numbers that are below 0 for them
     std::unique_ptr<ThreadDivergence> divergence;
   };
 
@@ -167,6 +168,8 @@ private:
     ThreadPairs pairs;
     if (group && group->party.threads)
       pairs.members = &*group->party.threads;
+    if (group)
+      pairs.bounds = group->bounds;
     pairs.isAcrossWarps = before.isInWarps;
     if (before.isWhole || now.isWhole || before.buffer != now.buffer)
       return pairs.hasAny(size_t(launch.getThreadCount()));
@@ -248,9 +251,13 @@ private:
       const ThreadParty& party = parties[isElse];
       const bool isShared = isMarked && holds(side, isForWholeBlock);
       const bool isRange = isElse ? choice.isRestRange : choice.isRange;
-      if (side.empty() || (!isShared && !mayWait(side, party, isRange)))
+      if (side.empty() || (!isShared && (!mayWait(side, party, isRange) ||
+                                         choices.isOfOne(branch.getCondition(), isElse))))
         continue;
-      Group part{party, found, group, isMarked, {}, {}};
+      Group part{party, found, group, isMarked, {}, {}, {}};
+      if (group)
+        part.bounds = group->bounds;
+      choices.addBounds(branch.getCondition(), isElse, part.bounds);
       if (isSame && group)
         part.together = group->together;
       if (isSame)

@@ -353,6 +353,103 @@ func.func @own_elements_in_a_branch() attributes {tile.kernel} {
 
 // -----
 
+// What lies `n` behind the elements of the threads below `n` is none of theirs, read or written first, on either side
+// of a branch, by a variable that isn't written between; and one thread is alone, whichever it is.
+// CHECK-LABEL: func.func @halves
+// CHECK-NOT: tile.thread_groups
+func.func @halves(%n: index {tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<128xf32, shared>
+    %far = arith.addi %t, %n : index
+    %half = tile.alloc "half" : !tile.buffer<si32, var>
+    %thirty = arith.constant 30 : i32
+    tile.store %thirty, %half[] : !tile.buffer<si32, var>
+    %below = arith.cmpi slt, %t, %n : index
+    scf.if %below {
+      %a = tile.load %s[%far] : !tile.buffer<128xf32, shared>
+      tile.store %a, %s[%t] : !tile.buffer<128xf32, shared>
+    }
+    %above = arith.cmpi sle, %n, %t : index
+    scf.if %above {
+    } else {
+      tile.store %v, %s[%far] : !tile.buffer<128xf32, shared>
+      %a = tile.load %s[%t] : !tile.buffer<128xf32, shared>
+    }
+    %first = tile.load %half[] : !tile.buffer<si32, var>
+    %first_index = arith.index_cast %first : i32 to index
+    %below_half = arith.cmpi slt, %t, %first_index : index
+    %is_positive = arith.cmpi sgt, %n, %c0 : index
+    %both = arith.andi %below_half, %is_positive : i1
+    scf.if %both {
+      %again = tile.load %half[] : !tile.buffer<si32, var>
+      %again_index = arith.index_cast %again : i32 to index
+      %other = arith.addi %t, %again_index : index
+      %a = tile.load %s[%other] : !tile.buffer<128xf32, shared>
+      tile.store %a, %s[%t] : !tile.buffer<128xf32, shared>
+    }
+    %is_one = arith.cmpi eq, %t, %n : index
+    scf.if %is_one {
+      tile.store %v, %s[%c0] : !tile.buffer<128xf32, shared>
+      %a = tile.load %s[%c0] : !tile.buffer<128xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// One more thread, one element less, another variable or another value of it, and they meet.
+// CHECK-LABEL: func.func @no_halves
+// CHECK-COUNT-4: tile.thread_groups
+func.func @no_halves(%n: index {tile.name = "n"}, %m: index {tile.name = "m"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<128xf32, shared>
+    %far = arith.addi %t, %n : index
+    %half = tile.alloc "half" : !tile.buffer<si32, var>
+    %thirty = arith.constant 30 : i32
+    tile.store %thirty, %half[] : !tile.buffer<si32, var>
+    %up_to = arith.cmpi sle, %t, %n : index
+    scf.if %up_to {
+      %a = tile.load %s[%far] : !tile.buffer<128xf32, shared>
+      tile.store %a, %s[%t] : !tile.buffer<128xf32, shared>
+    }
+    %below = arith.cmpi slt, %t, %n : index
+    scf.if %below {
+      %near = arith.subi %far, %c1 : index
+      tile.store %v, %s[%near] : !tile.buffer<128xf32, shared>
+      %a = tile.load %s[%t] : !tile.buffer<128xf32, shared>
+    }
+    %below_other = arith.cmpi slt, %t, %m : index
+    scf.if %below_other {
+      %a = tile.load %s[%far] : !tile.buffer<128xf32, shared>
+      tile.store %a, %s[%t] : !tile.buffer<128xf32, shared>
+    }
+    %first = tile.load %half[] : !tile.buffer<si32, var>
+    %first_index = arith.index_cast %first : i32 to index
+    %below_half = arith.cmpi slt, %t, %first_index : index
+    %one = arith.constant 1 : i32
+    tile.store %one, %half[] : !tile.buffer<si32, var>
+    scf.if %below_half {
+      %again = tile.load %half[] : !tile.buffer<si32, var>
+      %again_index = arith.index_cast %again : i32 to index
+      %other = arith.addi %t, %again_index : index
+      %a = tile.load %s[%other] : !tile.buffer<128xf32, shared>
+      tile.store %a, %s[%t] : !tile.buffer<128xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
 // Not all of a branch come by, or go on in the loop: no barrier can stand there.
 // CHECK-LABEL: func.func @not_all_come_by
 // CHECK-NOT: tile.sync block

@@ -209,6 +209,36 @@ def test_the_same_threads_each_time(agree):
     agree(kernel, [numbers(), np.zeros(N, np.int32), 40], {1: b})
 
 
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("n", [1, 30, 47])
+def test_halves_and_what_is_no_half(agree, more, n):
+    """With `more` of -1, the last of the branch reads what the first writes, and the other way."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, N), "int32"), B: T.Tensor((2, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((2, N), "int32")
+            half = T.alloc_var("int32", init=n)
+            for r in T.serial(2):
+                s[r, tx] = A[r, tx]
+            if tx < half:
+                s[0, tx] += s[0, tx + half + more]
+            if tx < half:
+                s[1, tx + half + more] = tx
+                B[1, tx] = s[1, tx]
+            B[0, tx] = s[0, tx]
+
+    a = numbers(2 * N).reshape(2, N)[:, ::-1] * 3
+    expected = np.zeros((2, N), np.int32)
+    expected[0] = a[0]
+    expected[0, :n] += a[0, n + more : 2 * n + more]
+    s = a[1].copy()
+    s[n + more : 2 * n + more] = np.arange(n)
+    expected[1, :n] = s[:n]
+    agree(kernel, [a, np.zeros((2, N), np.int32), n], {1: expected})
+
+
 def test_threads_that_are_not_neighbours(agree):
     """In loops, in branches of such threads and of neighbours, and with shuffles of whole warps."""
 

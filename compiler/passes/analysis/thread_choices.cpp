@@ -117,6 +117,42 @@ ThreadChoice ThreadChoices::choiceOf(arith::CmpIOp comparison) {
   return choice;
 }
 
+void ThreadChoices::addBounds(Value condition, bool isElse, SmallVectorImpl<ThreadIndex>& bounds) {
+  Operation* op = condition.getDefiningOp();
+  if (isElse ? isa_and_nonnull<arith::OrIOp>(op) : isa_and_nonnull<arith::AndIOp>(op)) {
+    addBounds(op->getOperand(0), isElse, bounds);
+    addBounds(op->getOperand(1), isElse, bounds);
+  }
+  auto comparison = dyn_cast_or_null<arith::CmpIOp>(op);
+  if (!comparison)
+    return;
+  using Predicate = arith::CmpIPredicate;
+  const Predicate predicate =
+      isElse ? arith::invertPredicate(comparison.getPredicate()) : comparison.getPredicate();
+  const bool isBelow = predicate == Predicate::slt || predicate == Predicate::sle;
+  if (!isBelow && predicate != Predicate::sgt && predicate != Predicate::sge)
+    return;
+  const bool isStrict = predicate == Predicate::slt || predicate == Predicate::sgt;
+  ThreadIndex apart =
+      indices.difference(isBelow ? comparison.getLhs() : comparison.getRhs(),
+                         isBelow ? comparison.getRhs() : comparison.getLhs(), isStrict ? 0 : -1);
+  if (apart.isKnown && !apart.terms.empty())
+    bounds.push_back(std::move(apart));
+}
+
+bool ThreadChoices::isOfOne(Value condition, bool isElse) {
+  Operation* op = condition.getDefiningOp();
+  if (isElse ? isa_and_nonnull<arith::OrIOp>(op) : isa_and_nonnull<arith::AndIOp>(op))
+    return isOfOne(op->getOperand(0), isElse) || isOfOne(op->getOperand(1), isElse);
+  auto comparison = dyn_cast_or_null<arith::CmpIOp>(op);
+  if (!comparison ||
+      comparison.getPredicate() != (isElse ? arith::CmpIPredicate::ne : arith::CmpIPredicate::eq))
+    return false;
+  ThreadIndex apart = indices.difference(comparison.getLhs(), comparison.getRhs());
+  apart.sort();
+  return apart.isKnown && apart.isOwn;
+}
+
 ThreadParty ThreadParty::part(const ThreadChoice& choice, bool isElse) const {
   ThreadParty made;
   made.isOfWarps = isOfWarps && choice.isOfWarps;

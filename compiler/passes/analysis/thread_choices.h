@@ -13,6 +13,7 @@ namespace tilewright {
 
 class ThreadDivergence;
 class ThreadIndices;
+struct ThreadIndex;
 
 /// The ranges of neighbours among threads: first, end, and again.
 llvm::SmallVector<int64_t, 4> rangesOf(const llvm::BitVector& members);
@@ -45,6 +46,10 @@ public:
       : threads(threads), divergence(divergence), indices(indices) {}
 
   ThreadChoice choiceOf(mlir::Value condition);
+  /// Numbers that are below 0 for all who take a side.
+  void addBounds(mlir::Value condition, bool isElse, llvm::SmallVectorImpl<ThreadIndex>& bounds);
+  /// Whether one thread at most takes a side, whichever it is.
+  bool isOfOne(mlir::Value condition, bool isElse);
 
 private:
   ThreadChoice choiceOf(mlir::arith::CmpIOp comparison);

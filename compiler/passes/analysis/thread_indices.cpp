@@ -3,6 +3,7 @@
 
 #include "compiler/ir/index_ranges.h"
 #include "compiler/ir/thread_ops.h"
+#include "compiler/passes/analysis/variable_reads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -124,6 +125,14 @@ const ThreadIndex& ThreadIndices::indexOf(Value value) {
   return *(known[value] = std::move(made)); // `index` may have moved
 }
 
+ThreadIndex ThreadIndices::difference(Value left, Value right, int64_t more) {
+  indexOf(left), indexOf(right); // both, before either's address is taken
+  ThreadIndex made = sum(indexOf(left), indexOf(right), -1);
+  for (int64_t& number : made.numbers)
+    number += more;
+  return made;
+}
+
 ThreadIndex ThreadIndices::compute(Value value) {
   ThreadIndex made;
   if (!isNumber(value.getType()))
@@ -148,7 +157,8 @@ ThreadIndex ThreadIndices::compute(Value value) {
     return computed;
   if (divergence.differs(value))
     return {};
-  made.terms.emplace_back(value, 1);
+  auto load = dyn_cast_or_null<tile::LoadOp>(op);
+  made.terms.emplace_back(load ? firstRead(load) : value, 1);
   return made;
 }
 
@@ -223,6 +233,44 @@ ThreadIndices::Distance ThreadIndices::distance(const ThreadIndex& before, const
   return made;
 }
 
+/// Whether the threads' bounds leave no two of them one number: where `before` - `now` is, but for what threads add,
+/// what a bound has, or its opposite.
+bool ThreadIndices::isBeyond(const ThreadIndex& before, const ThreadIndex& now,
+                             ArrayRef<Operation*> stale, ArrayRef<ThreadIndex> bounds) {
+  if (!before.isKnown || !now.isKnown)
+    return false;
+  const std::vector<int64_t>&first = before.numbers, &second = now.numbers;
+  const auto least = [&](auto numberOf) {
+    int64_t found = INT64_MAX;
+    for (size_t thread = 0; thread < first.size(); ++thread)
+      found = std::min(found, numberOf(thread));
+    return found;
+  };
+  for (const ThreadIndex& bound : bounds)
+    for (int64_t sign : {1, -1}) {
+      ThreadIndex rest;
+      for (auto [value, factor] : before.terms)
+        addTerm(rest, value, factor);
+      for (auto [value, factor] : now.terms)
+        addTerm(rest, value, -factor);
+      for (auto [value, factor] : bound.terms)
+        addTerm(rest, value, -sign * factor);
+      if (llvm::any_of(rest.terms, [](auto& term) { return term.second != 0; }) ||
+          llvm::any_of(bound.terms, [&](auto& term) { return isInside(term.first, stale); }))
+        continue;
+      // On one number, the bound's terms are sign * (second - first); with them, each has less than 0.
+      const std::vector<int64_t>& own = bound.numbers;
+      if (least([&](size_t t) { return own[t] - sign * first[t]; }) +
+                  least([&](size_t t) { return sign * second[t]; }) >=
+              0 ||
+          least([&](size_t t) { return own[t] + sign * second[t]; }) +
+                  least([&](size_t t) { return -sign * first[t]; }) >=
+              0)
+        return true;
+    }
+  return false;
+}
+
 /// Whether no two threads come that near, as all have numbers of their own or none has a number in that range.
 bool ThreadIndices::isFar(const ThreadIndex& before, const ThreadIndex& now, Distance distance) {
   if (distance.low == 0 && distance.high == 0 && now.isOwn && before.numbers == now.numbers)
@@ -257,6 +305,8 @@ bool ThreadIndices::mayMeet(const ThreadAccess& before, const ThreadAccess& now,
     indexOf(first), indexOf(second); // both, before either's address is taken
     Dim dim{known[first].get(), known[second].get(), {}};
     dim.distance = distance(*dim.before, *dim.now, before.stale);
+    if (isBeyond(*dim.before, *dim.now, before.stale, pairs.bounds))
+      return false;
     if (dim.distance.isAny)
       continue;
     dim.before->sort(), dim.now->sort();

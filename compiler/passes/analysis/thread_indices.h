@@ -37,6 +37,7 @@ struct ThreadAccess {
 struct ThreadPairs {
   const llvm::BitVector* members = nullptr; ///< both are of these; of the block if null
   bool isAcrossWarps = false;               ///< they are of different warps
+  llvm::ArrayRef<ThreadIndex> bounds = {};  ///< below 0 for both
 
   bool has(size_t one, size_t other) const {
     return one != other &&
@@ -58,6 +59,8 @@ public:
   bool mayMeet(const ThreadAccess& before, const ThreadAccess& now, ThreadPairs pairs = {});
   /// A number, or a condition as 0 and 1.
   const ThreadIndex& indexOf(mlir::Value value);
+  /// left - right, and `more`.
+  ThreadIndex difference(mlir::Value left, mlir::Value right, int64_t more = 0);
 
 private:
   /// How far two indices may lie apart, without what threads add: all integers between, or any.
@@ -70,6 +73,8 @@ private:
   ThreadIndex combined(mlir::Operation* op);
   /// Whether two numbers differ, whoever has them: the one is the other with some bits flipped.
   bool areApart(mlir::Value before, mlir::Value now, llvm::ArrayRef<mlir::Operation*> stale) const;
+  static bool isBeyond(const ThreadIndex& before, const ThreadIndex& now,
+                       llvm::ArrayRef<mlir::Operation*> stale, llvm::ArrayRef<ThreadIndex> bounds);
   static bool isFar(const ThreadIndex& before, const ThreadIndex& now, Distance distance);
   Distance distance(const ThreadIndex& before, const ThreadIndex& now,
                     llvm::ArrayRef<mlir::Operation*> stale) const;
