@@ -148,8 +148,14 @@ public:
   }
 
   bool isBelowZero(LinearForm form) {
+    constexpr int kMostSums = 3;
     same.join(form);
-    return isBelowZero(std::move(form), /*sums=*/3);
+    for (int sums = 0; sums <= kMostSums; ++sums) { // short proofs first
+      steps = 0;
+      if (isBelowZero(form, sums))
+        return true;
+    }
+    return false;
   }
 
 private:
@@ -206,8 +212,8 @@ private:
   /// Takes sums that are 0 or less from the form, `sums` of them at most, and puts bounds in the place of loops' variables:
   /// intervals don't know that `i - m` is below 0 for i below m.
   bool isBelowZero(LinearForm form, int sums) {
-    constexpr int kMostLoops = 16;
-    for (int loops = 0; loops < kMostLoops; ++loops) {
+    constexpr int kMostSteps = 200; // what takes more is let through
+    while (++steps <= kMostSteps) {
       if (auto most = mostOf(form); most && *most < 0)
         return true;
       if (sums > 0 && isBelowZeroWithout(form, sums - 1))
@@ -236,6 +242,7 @@ private:
   IndexRanges ranges;
   SameValues same;
   std::vector<LinearForm> notPositive;
+  int steps = 0;
 };
 
 // Questions

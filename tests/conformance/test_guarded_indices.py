@@ -191,3 +191,33 @@ def test_what_a_condition_does_not_say(agree):
 
     expected = np.array([0, 0, 0, 0, A[5]], np.int32)
     agree(kernel, [A, np.zeros(5, np.int32), 4, 7, 5], {1: expected})
+
+
+def test_one_of_many_conditions(agree):
+    """A proof takes no more steps the more conditions there are."""
+
+    @T.prim_func
+    def kernel(A: ROW, M: T.Tensor((6,), "int32"), B: T.Tensor((40,), "int32"), n: T.int32):
+        with T.Kernel(1, threads=1):
+            m0, m1, m2, m3, m4, m5 = M[0], M[1], M[2], M[3], M[4], M[5]
+            for i in T.serial(n):
+                for j in T.serial(i, m0):
+                    for k in T.serial(j, m1):
+                        near = i <= m0 + j and j <= m1 + k and k <= m2 + i and i + j <= m3 + k
+                        far = j + k <= m4 + i and i + k <= m5 + j and i - j < m5
+                        if near and far and j - k < m4 and k - i < m3 and i - k < m2 and j - i < 1:
+                            for u in [*map(int, np.arange(40))]:
+                                B[u] += A[j - i - 1 - u % 16]
+
+    counts = np.zeros(40, np.int32)
+    m = [3, 4, 5, 6, 7, 8]
+    for i in range(4):
+        for j in range(i, m[0]):
+            for k in range(j, m[1]):
+                first = i <= m[0] + j and j <= m[1] + k and k <= m[2] + i and i + j <= m[3] + k
+                second = j + k <= m[4] + i and i + k <= m[5] + j and i - j < m[5]
+                third = j - k < m[4] and k - i < m[3] and i - k < m[2] and j - i < 1
+                if first and second and third:
+                    counts += [A[j - i - 1 - u % 16] for u in range(40)]
+    assert counts.any()
+    agree(kernel, [A, np.array(m, np.int32), np.zeros(40, np.int32), 4], {2: counts})
