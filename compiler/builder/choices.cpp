@@ -10,20 +10,6 @@
 namespace tilewright::builder {
 namespace {
 
-/// Whether an index is a number that its buffer always has: a constant, or the number of a loop
-/// from 0 to a constant that is at most the dim.
-bool isIndexInRange(mlir::Value index, int64_t dim) {
-  if (auto constant = mlir::getConstantIntValue(index))
-    return *constant >= 0 && *constant < dim;
-  auto argument = mlir::dyn_cast<mlir::BlockArgument>(index);
-  auto parallel = argument ? mlir::dyn_cast<tile::ParallelOp>(argument.getOwner()->getParentOp())
-                           : tile::ParallelOp();
-  if (!parallel)
-    return false;
-  int64_t extent = parallel.getStaticExtents()[argument.getArgNumber()];
-  return !mlir::ShapedType::isDynamic(extent) && extent <= dim;
-}
-
 /// An integer division by what may be 0. MLIR counts some of them as pure.
 bool mayDivideByZero(mlir::Operation& op) {
   namespace arith = mlir::arith;
@@ -35,8 +21,8 @@ bool mayDivideByZero(mlir::Operation& op) {
 }
 
 /// Whether an op may run although its value isn't wanted. Loads of global buffers are guarded
-/// anyway, and shifts get another distance.
-bool isSafe(mlir::Operation& op) {
+/// anyway, and shifts get another distance. `ranges` are those outside of the choice.
+bool isSafe(mlir::Operation& op, IndexRanges& ranges) {
   if (mayDivideByZero(op))
     return false;
   auto load = mlir::dyn_cast<tile::LoadOp>(op);
@@ -46,13 +32,14 @@ bool isSafe(mlir::Operation& op) {
   if (type.isGlobal())
     return true;
   for (auto [index, dim] : llvm::zip(load.getIndices(), type.getShape()))
-    if (!isIndexInRange(index, dim))
+    if (!ranges.rangeOf(index).isWithin(0, dim - 1))
       return false;
   return true;
 }
 
-bool isSafe(mlir::Block& block) {
-  return llvm::all_of(block.without_terminator(), [](mlir::Operation& op) { return isSafe(op); });
+bool isSafe(mlir::Block& block, IndexRanges& ranges) {
+  return llvm::all_of(block.without_terminator(),
+                      [&](mlir::Operation& op) { return isSafe(op, ranges); });
 }
 
 bool isShift(mlir::Operation& op) {
@@ -120,8 +107,8 @@ mlir::Value select(Construction& state, mlir::Location loc, mlir::Value conditio
 mlir::Value finishChoice(Construction& state, mlir::scf::IfOp op, mlir::Value whenTrue,
                          mlir::Value whenFalse) {
   mlir::Location loc = op.getLoc();
-  if (isSafe(*op.thenBlock()) && isSafe(*op.elseBlock())) {
-    IndexRanges ranges = rangesIn(op->getParentRegion());
+  IndexRanges ranges = rangesIn(op->getParentRegion());
+  if (isSafe(*op.thenBlock(), ranges) && isSafe(*op.elseBlock(), ranges)) {
     guardShifts(state, op, ranges);
     state.ir.setInsertionPointAfter(op);
     for (mlir::Block* block : {op.thenBlock(), op.elseBlock()})

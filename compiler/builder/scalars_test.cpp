@@ -356,6 +356,11 @@ TEST_F(ScalarsTest, AChoiceOfLoadsThatAreInRangeIsASelect) {
   b.elseSelect(line().load(S, std::vector<Index>{ij[0], ij[1]}));
   Value chosen =
       line().endSelect(b.constant(-std::numeric_limits<double>::infinity(), dt("float32")));
+  line().beginSelect(b.binary("eq", ij[0], ij[1]));
+  b.elseSelect(chosen);
+  Value turned = b.binary("sub", b.constant(int64_t{7}), ij[0]);
+  Value half = b.binary("floordiv", ij[1], b.constant(int64_t{2}));
+  chosen = line().endSelect(line().load(S, std::vector<Index>{turned, half}));
   line().store(S, std::vector<Index>{ij[0], ij[1]}, chosen);
   b.endParallel();
   EXPECT_THAT(finishedText(), Not(HasSubstr("scf.if")));
