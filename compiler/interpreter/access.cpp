@@ -99,7 +99,13 @@ mlir::FailureOr<std::optional<Scalar>> Machine::read(mlir::Operation* op, const 
     const bool isUpdate = isAtomic && !(atomic && atomic.getKind() == tile::AtomicKind::Load);
     auto error = op->emitError(isUpdate ? "updates element [" : "reads element [");
     llvm::interleaveComma(indices, error);
-    return error << "] of '" << buffer.name << "', which was never written";
+    const std::optional<unsigned> reason = buffer.storage->forgottenBy(offset);
+    if (!reason)
+      return error << "] of '" << buffer.name << "', which was never written";
+    const auto& [gemm, words] = leftUndefined[*reason];
+    error << "] of '" << buffer.name << "', which a gemm has left undefined";
+    error.attachNote(gemm->getLoc()) << words;
+    return error;
   }
   const uint64_t found = buffer.storage->readBits(offset, bits);
   if (failed(noteAccess(op, buffer, indices, found, /*isWrite=*/false)))

@@ -221,6 +221,8 @@ private:
   bool hasWhile = false;
   llvm::DenseMap<const Storage*, int64_t>
       productRows; ///< by tile: those of T.mma that ran last, in groups of 16
+  /// What gemms have left undefined, by the numbers that storage has for it: the gemm, and what it does leave.
+  std::vector<std::pair<mlir::Operation*, std::string>> leftUndefined;
   llvm::DenseSet<mlir::Operation*> mayEnd; ///< loops whose condition may change
   MemoryState memory;                      ///< followed if `hasWhile`
   int64_t threadCount = 1;

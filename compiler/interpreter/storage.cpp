@@ -137,9 +137,18 @@ bool Storage::isWritten(int64_t bitOffset, unsigned bits) const {
                      [](bool known) { return known; });
 }
 
-void Storage::forget(int64_t bitOffset, unsigned bits) {
-  if (!written.empty())
-    std::fill(written.begin() + bitOffset / 4, written.begin() + (bitOffset + bits) / 4, false);
+void Storage::forget(int64_t bitOffset, unsigned bits, std::optional<unsigned> reason) {
+  if (written.empty() || !isWritten(bitOffset, bits))
+    return; // what was never written stays so
+  std::fill(written.begin() + bitOffset / 4, written.begin() + (bitOffset + bits) / 4, false);
+  reasons.erase(bitOffset);
+  if (reason)
+    reasons[bitOffset] = *reason;
+}
+
+std::optional<unsigned> Storage::forgottenBy(int64_t bitOffset) const {
+  const auto found = reasons.find(bitOffset);
+  return found == reasons.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Storage::markAsProduct(int64_t bitOffset, unsigned bits) {

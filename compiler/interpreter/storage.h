@@ -5,9 +5,11 @@
 #include "compiler/interpreter/races.h"
 #include "compiler/ir/dialect.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tilewright::interpreter {
@@ -50,8 +52,11 @@ public:
   uint64_t readBits(int64_t bitOffset, unsigned bits) const;
   void writeBits(int64_t bitOffset, unsigned bits, uint64_t value);
   bool isWritten(int64_t bitOffset, unsigned bits) const;
-  /// As if the element had never been written; nothing for what the caller filled.
-  void forget(int64_t bitOffset, unsigned bits);
+  /// As if the element had never been written, maybe because of what `reason` is a number of; nothing for what the
+  /// caller filled.
+  void forget(int64_t bitOffset, unsigned bits, std::optional<unsigned> reason = std::nullopt);
+  /// Of an element that isn't written, why it was forgotten, if it was.
+  std::optional<unsigned> forgottenBy(int64_t bitOffset) const;
   /// An element is the cube unit's, until something else writes it.
   void markAsProduct(int64_t bitOffset, unsigned bits);
   bool isProduct(int64_t bitOffset) const;
@@ -70,8 +75,9 @@ public:
 
 private:
   std::vector<uint8_t> owned;
-  std::vector<bool> written;  ///< per 4 bits, of memory that began empty
-  std::vector<bool> products; ///< per 4 bits; empty before the first one
+  std::vector<bool> written;                 ///< per 4 bits, of memory that began empty
+  std::vector<bool> products;                ///< per 4 bits; empty before the first one
+  llvm::DenseMap<int64_t, unsigned> reasons; ///< of what was forgotten, until it is written again
   uint8_t* memory;
   bool isWild = false;
   llvm::DenseSet<int64_t> knownPages; ///< of wild memory: twice the number, and 1 for writing

@@ -211,11 +211,21 @@ void Machine::forgetBehind(tile::GemmOp op, const Window& c) {
   const int64_t rows = endOf(row,
                              isInstruction ? c.buffer->shape[row] : groups(c.extents[row]) * group),
                 columns = endOf(column, groups(c.extents[column]) * group);
+  std::string words = "this gemm makes " + std::to_string(c.extents[row]) + " rows and " +
+                      std::to_string(c.extents[column]) + " columns; ";
+  if (isOther)
+    words += "the one before had other groups of 16 rows, so all that it has left is undefined";
+  else
+    words += "up to " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+             " columns, in groups of 16, it leaves the rest undefined";
+  if (leftUndefined.empty() || leftUndefined.back() != std::pair(op.getOperation(), words))
+    leftUndefined.emplace_back(op, std::move(words));
+  const auto reason = static_cast<unsigned>(leftUndefined.size() - 1);
   for (position[row] = 0; position[row] < rows; ++position[row])
     for (position[column] = 0; position[column] < columns; ++position[column])
       if (isOther || position[row] >= c.extents[row] || position[column] >= c.extents[column])
         c.buffer->storage->forget(c.buffer->bitOffset(c.at(position)),
-                                  c.buffer->type.getElementBits());
+                                  c.buffer->type.getElementBits(), reason);
 }
 
 /// Products and sums are made in double (or 64-bit integers) and rounded once: the result is a

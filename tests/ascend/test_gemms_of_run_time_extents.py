@@ -297,7 +297,11 @@ def test_what_lies_behind_in_a_group_of_16_is_undefined() -> None:
     assert (c[:, 32:] == 64).all()
     with pytest.raises(tilewright.CompileError) as caught:
         interpret(main, a, c, 20)
-    assert "element [0, 20] of 'c', which was never written" in str(caught.value)
+    assert "element [0, 20] of 'c', which a gemm has left undefined" in str(caught.value)
+    assert (
+        "this gemm makes 20 rows and 20 columns; up to 32 rows and 32 columns, in groups of 16, it "
+        "leaves the rest undefined"
+    ) in str(caught.value)
 
 
 def test_what_vectors_have_made_stays_behind() -> None:
@@ -323,4 +327,4 @@ def test_what_vectors_have_made_stays_behind() -> None:
         assert (c[:, 20:] == 1).all()
     with pytest.raises(tilewright.CompileError) as caught:
         interpret(main, a, c, 41)
-    assert "element [0, 41] of 'c', which was never written" in str(caught.value)
+    assert "element [0, 41] of 'c', which a gemm has left undefined" in str(caught.value)

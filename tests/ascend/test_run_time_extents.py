@@ -707,10 +707,15 @@ def test_what_lies_behind_the_rows_is_undefined() -> None:
     a, c = np.ones((32, 32), np.float16), np.zeros((32, 32), np.float32)
     interpret(main, a, c, 32, 0)
     assert (c == 64).all()
-    for n, less, place in ((20, 0, "[20, 0]"), (32, 16, "[0, 0]")):
+    other = "16 rows and 32 columns; the one before had other groups of 16 rows, so all that it has"
+    for n, less, what in (
+        (20, 0, "[20, 0] of 'c', which was never written"),
+        (32, 16, "[0, 0] of 'c', which a gemm has left undefined"),
+    ):
         with pytest.raises(tilewright.CompileError) as caught:
             interpret(main, a, c, n, less)
-        assert f"element {place} of 'c', which was never written" in str(caught.value)
+        assert f"element {what}" in str(caught.value)
+        assert (other in str(caught.value)) == (less > 0)
 
 
 def test_names_of_counts() -> None:
