@@ -61,6 +61,38 @@ TEST_F(MemoryChecks, StaleScalarRead) {
   EXPECT_EQ(lastReport().findings.size(), 1u);
 }
 
+/// Two lines are cleaned and read, one behind the other, with nothing between them, twice; MTE3 overwrites both between.
+__global__ __aicore__ void reads_two_lines(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> a, b;
+  a.SetGlobalBuffer((__gm__ float*)x);
+  b.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> t(TPosition::VECCALC, 0, n);
+  const auto read = [&] {
+    float sum = 0;
+    for (const uint32_t element : {1U, 20U}) {
+      DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(
+          a[element]);
+      sum += a.GetValue(element);
+    }
+    return sum;
+  };
+  Duplicate(t, read() + 1, n);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(a, t, n);
+  SetFlag<HardEvent::MTE3_S>(0);
+  WaitFlag<HardEvent::MTE3_S>(0);
+  b.SetValue(0, read());
+}
+
+TEST_F(MemoryChecks, EachLineIsCleaned) {
+  DeviceBuffer<float> x(n), y(16);
+  reads_two_lines<<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(y[0], 2);
+}
+
 /// The scalar unit writes, MTE2 reads.
 template <int variant> __global__ __aicore__ void writes_first(GM_ADDR x, GM_ADDR y) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);

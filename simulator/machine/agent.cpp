@@ -172,7 +172,8 @@ const char* Agent::keptText(const std::string& text) {
 void Agent::cleanCache(uint64_t address, Place place) {
   lastPlace = place;
   ++quietCalls;
-  if (lastRead.progress == progress() && lastRead.site != ~0u)
+  const bool isOfLastRead = cacheLineOf(lastRead.address) == cacheLineOf(address);
+  if (lastRead.progress == progress() && lastRead.site != ~0u && isOfLastRead)
     return; // between two reads of a loop that polls
   hazards.begin(Pipe::S, hazards.clock(Pipe::S), remote,
                 hazards.siteOf(place, "DataCacheCleanAndInvalid"));
