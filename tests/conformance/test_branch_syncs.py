@@ -183,7 +183,7 @@ def test_whiles_branches_and_breaks_that_all_of_a_branch_take(agree):
 
 
 def test_the_same_threads_each_time(agree):
-    """What a branch counts is the same for all who take it, as `n` is; in a loop of launches, too."""
+    """What a branch counts is the same for all who take it, as `n` is; in launches of a loop."""
 
     @T.prim_func
     def kernel(A: T.Tensor((N,), "int32"), B: T.Tensor((N,), "int32"), n: T.int32):
