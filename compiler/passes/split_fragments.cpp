@@ -241,6 +241,17 @@ bool sinkOne(tile::LaunchOp launch) {
 
 } // namespace
 
+/// `own[k] += 1` reads and writes in one place.
+static std::vector<FragmentProblem> toldOnce(const std::vector<FragmentProblem>& problems) {
+  std::vector<FragmentProblem> told;
+  for (const FragmentProblem& problem : problems)
+    if (llvm::none_of(told, [&](const FragmentProblem& before) {
+          return before.op->getLoc() == problem.op->getLoc() && before.message == problem.message;
+        }))
+      told.push_back(problem);
+  return told;
+}
+
 std::vector<FragmentProblem> splitFragments(tile::LaunchOp launch) {
   std::vector<FragmentProblem> problems;
   if (!hasThreadGroups(launch))
@@ -255,7 +266,7 @@ std::vector<FragmentProblem> splitFragments(tile::LaunchOp launch) {
   if (problems.empty())
     for (const FragmentFamily& family : families)
       FragmentSplitter(uses, family).run();
-  return problems;
+  return toldOnce(problems);
 }
 
 std::unique_ptr<Pass> createSplitFragments() {

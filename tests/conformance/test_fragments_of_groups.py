@@ -394,6 +394,19 @@ def test_numbers_kept_by_others_in_each_turn():
     )
     refused(kept, message, "for i in T.Parallel(N):", note="if tx // 32 == k % 2:")
 
+    @T.prim_func
+    def element(A: T.Tensor((4, N), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.fill(own, 0)
+            for k in T.serial(4):
+                if tx < 2 and A[k, 0] > 3:
+                    own[k] += A[k, 1]  # told once, though it is read and written
+            T.copy(own, B[0, 0:N])
+
+    refused(element, message, "own[k] += A[k, 1]", note="if tx < 2 and A[k, 0] > 3:")
+
 
 def test_what_can_not_be_done_in_each_group():
     @T.prim_func
