@@ -61,6 +61,33 @@ TEST_F(MemoryChecks, StaleScalarRead) {
   EXPECT_EQ(lastReport().findings.size(), 1u);
 }
 
+/// All of a tile is stored, of which a half has been written.
+__global__ __aicore__ void stores_half(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> b;
+  b.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> t(TPosition::VECCALC, 0, n);
+  Duplicate(t, 3.0f, n / 2);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(b, t, n);
+}
+
+TEST_F(MemoryChecks, AnUnwrittenPartIsStored) {
+  DeviceBuffer<float> x(n), y(n);
+  stores_half<<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  expectFinding(
+      "error: DataCopy on PIPE_MTE3 reads UB bytes 128 to 255, which nothing has written");
+  EXPECT_NE(lastReport().status, 0);
+  nextOptions().relaxed = true;
+  stores_half<<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  nextOptions() = {};
+  expectFinding("warning: DataCopy on PIPE_MTE3 reads UB bytes 128 to 255, which nothing has "
+                "written");
+  EXPECT_EQ(lastReport().status, 0);
+  EXPECT_EQ(y[0], 3);
+}
+
 /// Two lines are cleaned and read, one behind the other, with nothing between them, twice; MTE3 overwrites both between.
 __global__ __aicore__ void reads_two_lines(GM_ADDR x, GM_ADDR y) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);

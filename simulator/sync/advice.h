@@ -42,10 +42,11 @@ public:
                       "and tl.ascend_auto_cross_core_sync in pass_configs"
                     : "";
   }
-  /// Where the vendor's compiler orders two instructions by itself.
-  static const char* relaxed() {
-    return "the vendor's compiler orders these two by itself: a kernel that relies on it runs here "
-           "with TILEWRIGHT_ASCEND=relaxed";
+  /// Where the vendor's compiler orders two instructions by itself, to add to that.
+  const char* relaxed() const {
+    return isPython ? ": a kernel that relies on it runs here with --cce-auto-sync=on in "
+                      "compile_flags, or with TILEWRIGHT_ASCEND=relaxed"
+                    : ": a kernel that relies on it runs here with TILEWRIGHT_ASCEND=relaxed";
   }
   /// Of global memory that nothing has written.
   const char* fillBefore() const {

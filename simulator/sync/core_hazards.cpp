@@ -333,7 +333,7 @@ void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe 
              std::to_string(mine.place.line);
   item.notes.push_back({{}, "add " + advice, words.switchWithinCores()});
   if (!cube && areOrderedByVendor(other, currentPipe))
-    item.notes.push_back({{}, "", words.relaxed()});
+    item.notes.push_back({{}, "the vendor's compiler orders these two by itself", words.relaxed()});
   seen->second.finding = report.add(key, std::move(item));
 }
 
@@ -375,11 +375,17 @@ void CoreHazards::takeElements(const Segment& s, Interval overlap) {
 void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
   moved.clear(); // it is told here, and once
   ++unwrittenReads;
-  if (s.undefined && s.movedFrom.origin)
-    unwrittenElements.tell(s.movedFrom.origin,
-                           sites[currentSite[static_cast<unsigned>(currentPipe)]], report);
-  else
-    report.add(keyOfUninitialised(s), itemOfUninitialised(s, overlap));
+  // A chip stores what a tile has behind its data, and many kernels let it.
+  const bool isLet = relaxed && (currentPipe == Pipe::MTE3 || currentPipe == Pipe::FIX);
+  if (s.undefined && s.movedFrom.origin) {
+    if (!isLet) // else what computed it is a warning at the end
+      unwrittenElements.tell(s.movedFrom.origin,
+                             sites[currentSite[static_cast<unsigned>(currentPipe)]], report);
+    return;
+  }
+  ReportItem item = itemOfUninitialised(s, overlap);
+  item.isError = !isLet;
+  report.add(keyOfUninitialised(s), std::move(item));
 }
 
 std::string CoreHazards::keyOfUninitialised(const Segment& s) const {
