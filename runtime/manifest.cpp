@@ -358,6 +358,7 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
   if (root.contains("cores_per_block"))
     manifest.coresPerBlock = reader.integer(root, "cores_per_block", 1, 2);
   manifest.usesTiles = reader.flag(root, "tiles");
+  manifest.isRelaxed = reader.flag(root, "relaxed");
   for (const Json& symbol : reader.list(root, "symbols")) {
     if (symbol.is_string())
       manifest.symbols.push_back(symbol.get<std::string>());

@@ -112,6 +112,7 @@ struct Manifest {
   std::vector<LaunchSpec> launches{1}; // at least one; they run in this order
   int64_t coresPerBlock = 1;           // that a launch on an NPU asks for
   bool usesTiles = false;              // the code needs the tile registers of AMX
+  bool isRelaxed = false;              // on the Ascend host: the vendor's compiler orders some
   std::vector<ArgumentLimit> limits;
   std::vector<DeviceAssertion> asserts;
   std::vector<int32_t> outIdx; // numbers of parameters in the order asked for, none negative

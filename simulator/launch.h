@@ -73,6 +73,8 @@ struct LaunchRequest {
   const volatile int32_t* stop = nullptr;
   /// What the kernel calls its tensors (tilewrightAscendTensorNames); null: it gave no names.
   const char* tensorNames = nullptr;
+  /// As LaunchOptions::relaxed, of this launch alone (tilewrightAscendRelaxed).
+  bool relaxed = false;
   /// Who is told of each finding; null: they are printed.
   void (*tell)(void* to, const char* text, bool isError) = nullptr;
   void* tellTo = nullptr;
@@ -197,6 +199,9 @@ extern "C" TILEWRIGHT_EXPORT void tilewrightAscendTensorNames(const char* names)
 /// live until the launches have ended. Null: to nobody else.
 extern "C" TILEWRIGHT_EXPORT void
 tilewrightAscendTell(void (*tell)(void* to, const char* text, bool isError), void* to);
+/// Whether what the calling thread enqueues from now on has the orderings that the vendor's compiler inserts itself,
+/// whatever the options say. A C name.
+extern "C" TILEWRIGHT_EXPORT void tilewrightAscendRelaxed(bool isRelaxed);
 
 /// Global memory. The runtime tells which ranges are allocated; accesses outside are errors.
 TILEWRIGHT_EXPORT void addGlobalMemory(void* base, size_t bytes);

@@ -32,6 +32,7 @@ std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const Compil
       isOn(options, "tl.ascend_auto_sync"), isOn(options, "tl.ascend_memory_planning"),
       isOn(options, "tl.ascend_auto_cv_combine"), isOn(options, "tl.ascend_auto_cross_core_sync"),
       isOn(options, "tl.ascend_auto_sync_vs")};
+  session.isRelaxed = isOn(options, "tilewright.cce_auto_sync");
   session.keepStages = options.keepStages;
   session.buildLibrary = options.buildLibrary;
   session.lineDirectives = isOn(options, "tl.emit_line_directives");

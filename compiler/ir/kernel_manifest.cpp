@@ -325,7 +325,7 @@ bool waitsForBlocks(Operation* launch) {
 
 std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, int64_t scratchBytes,
                          int64_t workspaceBytes, int64_t coresPerBlock, bool usesTiles,
-                         ArrayRef<ArgumentLimit> limits) {
+                         ArrayRef<ArgumentLimit> limits, bool isRelaxed) {
   json::Array parameters, symbols, unread, given;
   llvm::StringMap<int64_t> numbers;
   const SmallVector<KernelArgument> arguments = kernelArguments(kernel);
@@ -361,6 +361,8 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"asserts", assertsToJson(kernel)}};
   if (usesTiles)
     manifest["tiles"] = true;
+  if (isRelaxed)
+    manifest["relaxed"] = true;
   if (!limits.empty())
     manifest["limits"] = limitsToJson(arguments, limits);
   if (!given.empty())

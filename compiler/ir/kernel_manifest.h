@@ -34,10 +34,11 @@ struct ArgumentLimit {
 
 /// The manifest of docs/kernel-abi.md for the kernel before any pass ran, but for `scratchBytes`,
 /// which planning gave, `workspaceBytes` of global memory and, on an NPU, the cores that a launch
-/// asks for per block. `usesTiles`: on a CPU, its code needs the tile registers of AMX.
+/// asks for per block. `usesTiles`: on a CPU, its code needs the tile registers of AMX. `isRelaxed`: on the Ascend host,
+/// what the vendor's compiler orders by itself is ordered.
 std::string makeManifest(mlir::func::FuncOp kernel, llvm::StringRef target, llvm::StringRef cpu,
                          int64_t scratchBytes, int64_t workspaceBytes = 0,
                          int64_t coresPerBlock = 1, bool usesTiles = false,
-                         llvm::ArrayRef<ArgumentLimit> limits = {});
+                         llvm::ArrayRef<ArgumentLimit> limits = {}, bool isRelaxed = false);
 
 } // namespace tilewright::tile

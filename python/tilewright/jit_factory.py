@@ -76,7 +76,7 @@ def compile(
     those in `workspace_idx` are made and dropped."""
     check_backend(execution_backend)
     remark_flags(compile_flags)
-    options = Options(target, cpu, pass_configs, platform)
+    options = Options(target, cpu, pass_configs, platform, compile_flags)
     outputs = output_numbers(out_idx, workspace_idx)
     function = getattr(func, "function", None)
     if function is None or not hasattr(func, "capture"):
@@ -118,7 +118,7 @@ def _tell(kernel: JITKernel, started: float) -> None:
 #: A flag of Python's code objects (`inspect.CO_VARKEYWORDS`).
 _TAKES_ANY_KEYWORD = 0x08
 #: The choices of `jit` that `Options` takes.
-_OF_OPTIONS = ("target", "cpu", "pass_configs", "platform")
+_OF_OPTIONS = ("target", "cpu", "pass_configs", "platform", "compile_flags")
 
 
 class JITFunction:
@@ -497,6 +497,7 @@ def jit(
         "cpu": cpu,
         "workspace_idx": workspace_idx,
         "platform": platform,
+        "compile_flags": compile_flags,
     }
 
     def decorate(function: Any) -> Any:

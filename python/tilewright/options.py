@@ -176,6 +176,8 @@ EXP_MOST = "tilewright.exp_most"
 #: A sum of a float32 gemm may be as wrong as if all of its row and column were as large as the
 #: largest there.
 NORMWISE_GEMM = "tilewright.normwise_gemm"
+#: Of a kernel for the Ascend host: what `--cce-auto-sync=on` of compile_flags asks for.
+VENDOR_ORDERS = "tilewright.cce_auto_sync"
 #: Other known keys without a name in TileLang's enumeration.
 _MORE_KEYS = frozenset(["tl.fast_math", EXP_BITS, EXP_MOST, NORMWISE_GEMM])
 #: Keys with which a user expects other results or speed, and gets the same; why.
@@ -242,8 +244,9 @@ class Options:
         cpu: str | None = None,
         pass_configs: dict[Any, Any] | None = None,
         platform: str | None = None,
+        compile_flags: Sequence[str] | str | None = None,
     ) -> None:
-        self._given = (target, cpu, pass_configs, platform)
+        self._given = (target, cpu, pass_configs, platform, compile_flags)
         self.target = resolve_target(target)
         chip = chip_of(platform) if self.target == "ascend" else None
         named = os.environ.get("TILEWRIGHT_CPU")
@@ -259,13 +262,15 @@ class Options:
         for name in ("tl.enable_fast_math", EXP_BITS, NORMWISE_GEMM):
             if self.target == "ascend" and self.pass_configs.get(name):
                 remark(f"pass config '{name}' has no effect on Ascend")
+        if self.target == "ascend" and (_is_host_relaxed() or _has_auto_sync(compile_flags)):
+            self.pass_configs[VENDOR_ORDERS] = True
 
     def for_npu(self) -> Options | None:
         """The same for Ascend, where nobody has named a target: the kernel does, by `is_npu`."""
-        target, cpu, pass_configs, platform = self._given
+        target, cpu, pass_configs, platform, compile_flags = self._given
         if _named_target(target) is not None:
             return None
-        return Options("ascend", cpu, pass_configs, platform)
+        return Options("ascend", cpu, pass_configs, platform, compile_flags)
 
     def description(self) -> str:
         """Text that differs where the machine code may."""
@@ -350,17 +355,32 @@ def check_target(target: object) -> None:
         resolve_target(target)
 
 
-def remark_flags(compile_flags: Sequence[str] | str | None) -> None:
-    """Says once that flags for a compiler have no effect. That a vendor's compiler orders nothing
-    by itself is what an NPU's host assumes anyway."""
+def _words(compile_flags: Sequence[str] | str | None) -> list[str]:
     given = [compile_flags] if isinstance(compile_flags, str) else compile_flags or []
-    flags = [word for flag in given for word in str(flag).split()]
-    if "--cce-auto-sync=on" in flags or "--cce-auto-sync" in flags:
-        remark(
-            "--cce-auto-sync=on of compile_flags has no effect here; with "
-            "TILEWRIGHT_ASCEND=relaxed the host takes what it orders for ordered"
-        )
-    if any(not flag.startswith("--cce-auto-sync") for flag in flags):
+    return [word for flag in given for word in str(flag).split()]
+
+
+def _has_auto_sync(compile_flags: Sequence[str] | str | None) -> bool:
+    """Whether an NPU's compiler is asked to order some instructions by itself; the last word
+    counts. Without one the host assumes that it doesn't."""
+    asked = [word for word in _words(compile_flags) if word.startswith("--cce-auto-sync")]
+    return bool(asked) and asked[-1] in ("--cce-auto-sync", "--cce-auto-sync=on")
+
+
+def _is_host_relaxed() -> bool:
+    return "relaxed" in os.environ.get("TILEWRIGHT_ASCEND", "").split(",")
+
+
+def relax_host() -> None:
+    """From here on, for all kernels: `relaxed` of TILEWRIGHT_ASCEND."""
+    if not _is_host_relaxed():
+        given = os.environ.get("TILEWRIGHT_ASCEND")
+        os.environ["TILEWRIGHT_ASCEND"] = f"{given},relaxed" if given else "relaxed"
+
+
+def remark_flags(compile_flags: Sequence[str] | str | None) -> None:
+    """Says once that flags for a compiler have no effect, but for `--cce-auto-sync`."""
+    if any(not flag.startswith("--cce-auto-sync") for flag in _words(compile_flags)):
         remark("compile_flags have no effect here, whatever the target")
 
 

@@ -20,6 +20,7 @@ static bool find(void* library, const char* name, Function& function, std::strin
 bool AclInterface::load(void* library, std::string& error) {
   setStopFlag = reinterpret_cast<decltype(setStopFlag)>(dlsym(library, "tilewrightAscendStopFlag"));
   setListener = reinterpret_cast<decltype(setListener)>(dlsym(library, "tilewrightAscendTell"));
+  setRelaxed = reinterpret_cast<decltype(setRelaxed)>(dlsym(library, "tilewrightAscendRelaxed"));
   return find(library, "aclInit", init, error) &&
          find(library, "aclrtSetDevice", setDevice, error) &&
          find(library, "aclrtMalloc", allocate, error) &&

@@ -22,6 +22,8 @@ struct AclInterface {
   void (*setStopFlag)(const volatile int32_t* flag);
   /// Of the host: who is told what a launch does wrong; it prints that otherwise.
   void (*setListener)(void (*tell)(void* to, const char* text, bool isError), void* to);
+  /// Of the host: whether what this thread launches has the orderings of the vendor's compiler.
+  void (*setRelaxed)(bool isRelaxed);
 
   static constexpr int32_t kHostToDevice = 1, kDeviceToHost = 2;
 

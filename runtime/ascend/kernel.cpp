@@ -249,7 +249,11 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
     acl->setStopFlag(&stop);
   if (acl->setListener)
     acl->setListener(&Findings::tell, &findings);
+  if (acl->setRelaxed)
+    acl->setRelaxed(spec.isRelaxed);
   start(device.data(), space, uint32_t(cores), stream);
+  if (acl->setRelaxed)
+    acl->setRelaxed(false);
   if (acl->setStopFlag)
     acl->setStopFlag(nullptr);
   if (acl->setListener)

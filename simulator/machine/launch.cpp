@@ -636,6 +636,7 @@ LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) 
   chosen.kernel = &kernelForKey(*request.kernel, request.tilingKey);
   LaunchOptions chosenOptions = options;
   chosenOptions.check &= !options.timeOnly; // memory holds what it held before
+  chosenOptions.relaxed |= request.relaxed;
   blameLaunch(chosen.kernel->name, chosen.place);
   OpenDeviceMemory open;
   auto machine = std::make_unique<Machine>(chosen, chosenOptions);

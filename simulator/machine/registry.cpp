@@ -57,6 +57,7 @@ thread_local LoadedKernels* collecting = nullptr;
 thread_local bool isRefused = false; ///< what registers itself next
 thread_local const volatile int32_t* stopFlag = nullptr;
 thread_local const char* namesOfNext = nullptr;
+thread_local bool areRelaxed = false;
 struct Listener {
   void (*tell)(void* to, const char* text, bool isError) = nullptr;
   void* to = nullptr;
@@ -143,6 +144,7 @@ void enqueueLaunch(void* stream, LaunchRequest request) {
     failKernelHere("a kernel was launched from inside a kernel");
   request.stop = stopFlag;
   request.tensorNames = std::exchange(namesOfNext, nullptr);
+  request.relaxed = areRelaxed;
   request.tell = listener.tell;
   request.tellTo = listener.to;
   StreamHook hook = ranges().hook;
@@ -184,6 +186,10 @@ void tilewrightAscendTensorNames(const char* names) {
 
 void tilewrightAscendTell(void (*tell)(void* to, const char* text, bool isError), void* to) {
   listener = {tell, to};
+}
+
+void tilewrightAscendRelaxed(bool isRelaxed) {
+  areRelaxed = isRelaxed;
 }
 
 void printFindings(const LaunchReport& report) {

@@ -126,8 +126,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
       "warn of instructions that nothing orders; refuse flags that don't match";
 
   CheckHazards() = default;
-  CheckHazards(WithinCores withinCores, bool betweenCores, bool split)
-      : withinCores(withinCores), betweenCores(betweenCores), split(split) {}
+  CheckHazards(WithinCores withinCores, bool betweenCores, bool split, bool isRelaxed)
+      : withinCores(withinCores), betweenCores(betweenCores), split(split), isRelaxed(isRelaxed) {}
 
   void runOnOperation() override {
     if (getOperation().getOps<tile::LaunchOp>().empty())
@@ -177,6 +177,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     const model::Conflicts conflicts(model->program);
     llvm::copy_if(verdict.hazards, std::back_inserter(hazards), [&](const Hazard& hazard) {
       return !isOrderedBetweenCores(hazard, conflicts) && !isLeftToHost(hazard) &&
+             !(isRelaxed && isOrderedByVendor(hazard)) &&
              (hazard.earlier->queue.agent == hazard.later->queue.agent ||
               !model->hasOwnCrossFlags || model::meetInOwnBuffer(*hazard.earlier, *hazard.later));
     });
@@ -406,6 +407,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
   }
 
   void warn(const Hazard& hazard, const model::Conflicts& conflicts) {
+    if (isRelaxed && isOrderedByVendor(hazard))
+      return;
     std::string text =
         describeWithBuffer(hazard, conflicts) + ", but nothing orders them: " + advice(hazard);
     Operation *earlier = operationOf(hazard.earlier), *later = operationOf(hazard.later);
@@ -422,10 +425,13 @@ struct CheckHazards : KernelPass<CheckHazards> {
     const auto found = findings.find({hazard.earlier->id, hazard.later->id});
     if (found != findings.end() && !found->second.empty())
       warning.attachNote(later->getLoc()) << found->second;
-    if (isOrderedByVendor(hazard) && !std::exchange(hasToldOfVendor, true))
+    if (isOrderedByVendor(hazard))
       warning.attachNote(later->getLoc())
-          << "the vendor's compiler orders these two by itself; a kernel that relies on it runs on "
-             "the host with TILEWRIGHT_ASCEND=relaxed";
+          << "the vendor's compiler orders these two by itself"
+          << (std::exchange(hasToldOfVendor, true)
+                  ? ""
+                  : "; a kernel that relies on it runs on the host with --cce-auto-sync=on in "
+                    "compile_flags, or with TILEWRIGHT_ASCEND=relaxed");
   }
 
   /// What is off and would order these; empty if nothing would.
@@ -446,6 +452,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   WithinCores withinCores = WithinCores::All;
   bool betweenCores = true, split = true, hasOwnCrossFlags = false;
+  bool isRelaxed = false; ///< the vendor's compiler orders what it can
   /// The kernel, or a copy of it in which what leaves loops early are branches.
   func::FuncOp checked;
   /// Of a kernel with flags of its own between cores.
@@ -471,8 +478,9 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
 } // namespace
 
-std::unique_ptr<Pass> createCheckHazards(WithinCores withinCores, bool betweenCores, bool split) {
-  return std::make_unique<CheckHazards>(withinCores, betweenCores, split);
+std::unique_ptr<Pass> createCheckHazards(WithinCores withinCores, bool betweenCores, bool split,
+                                         bool isRelaxed) {
+  return std::make_unique<CheckHazards>(withinCores, betweenCores, split, isRelaxed);
 }
 
 } // namespace tilewright::ascend

@@ -14,7 +14,7 @@ func.func @no_flag(%A: !tile.buffer<64xf32, global>, %n: index) {
     // expected-note@+1 {{the earlier one is here}}
     npu.unary abs %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
     // expected-warning@+1 {{ln needs what abs writes to 'y', but nothing orders them: add a barrier of V: T.pipe_barrier("v") between them}}
-    npu.unary ln %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c64) // expected-note {{the vendor's compiler orders these two by itself; a kernel that relies on it runs on the host with TILEWRIGHT_ASCEND=relaxed}}
+    npu.unary ln %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c64) // expected-note {{the vendor's compiler orders these two by itself; a kernel that relies on it runs on the host with --cce-auto-sync=on in compile_flags, or with TILEWRIGHT_ASCEND=relaxed}}
   }
   return
 }
@@ -135,7 +135,7 @@ func.func @somewhere_in_its_buffer(%A: !tile.buffer<64xf32, global>, %n: index, 
     npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
     %index = npu.get_value %indices[%any] : !tile.buffer<64xsi32, UB>
     // expected-warning@+1 {{reading an element needs what T.copy to UB writes to 'x', but nothing orders them: set a flag from MTE2 to S}}
-    %element = npu.get_value %x[%any] : !tile.buffer<64xf32, UB> // expected-note {{the vendor's compiler orders these two by itself; a kernel that relies on it runs on the host with TILEWRIGHT_ASCEND=relaxed}}
+    %element = npu.get_value %x[%any] : !tile.buffer<64xf32, UB> // expected-note {{the vendor's compiler orders these two by itself; a kernel that relies on it runs on the host with --cce-auto-sync=on in compile_flags, or with TILEWRIGHT_ASCEND=relaxed}}
   }
   return
 }

@@ -93,7 +93,7 @@ std::unique_ptr<mlir::Pass> createInsertFlags(WithinCores withinCores, bool betw
 /// The switches that are off are named where they would order what nothing orders; `split`: one body becomes two
 /// programs.
 std::unique_ptr<mlir::Pass> createCheckHazards(WithinCores withinCores, bool betweenCores,
-                                               bool split);
+                                               bool split, bool isRelaxed = false);
 std::unique_ptr<mlir::Pass> createWideEnds();
 /// `combine`: what stands outside of scopes is split too; else it is refused where one kind of core lacks it.
 std::unique_ptr<mlir::Pass> createSplitCubeVector(bool combine);

@@ -87,7 +87,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
                              : automation.scalarFlags ? WithinCores::ScalarUnit
                                                       : WithinCores::None;
   passes.push_back(createInsertFlags(within, automation.crossFlags));
-  passes.push_back(createCheckHazards(within, automation.crossFlags, automation.split));
+  passes.push_back(
+      createCheckHazards(within, automation.crossFlags, automation.split, session.isRelaxed));
   passes.push_back(createWideEnds());
   passes.push_back(createSplitCubeVector(automation.split));
   passes.push_back(createPlainExits());
@@ -275,7 +276,7 @@ std::string manifestOf(func::FuncOp written, MutableArrayRef<Part> parts, const 
   const int64_t cores =
       parts.size() > 1 ? 1 : launchKindOf(parts.front().kernel()).launchedPerBlock();
   return tile::makeManifest(written, "ascend", session.chip->name, 0, workspace, cores,
-                            /*usesTiles=*/false, limits);
+                            /*usesTiles=*/false, limits, session.isRelaxed);
 }
 
 bool build(const std::string& source, MutableArrayRef<Part> parts, Session& session) {

@@ -26,6 +26,8 @@ struct Automation {
 struct Session : PassSession {
   const chips::AscendChip* chip = nullptr;
   Automation automation;
+  /// What the vendor's compiler orders by itself (`--cce-auto-sync`) counts as ordered.
+  bool isRelaxed = false;
   /// Build the library, which takes a C++ compiler seconds; else the text is all.
   bool buildLibrary = true;
   /// tl.emit_line_directives: the last stage names the kernel's lines by #line instead of comments.

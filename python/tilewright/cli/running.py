@@ -37,6 +37,11 @@ def add_script_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cpu", help="CPU name or level of the cpu target (default: native)")
     parser.add_argument("--no-device-map", action="store_true", help="leave torch as it is")
+    parser.add_argument(
+        "--relaxed",
+        action="store_true",
+        help="on the Ascend host, what the vendor's compiler orders by itself is in order",
+    )
     parser.add_argument("-m", dest="module", help="run a module instead of a script")
     parser.add_argument("script", nargs="?", help="the script")
     parser.add_argument("arguments", nargs="...", help="its arguments")
@@ -75,6 +80,8 @@ def _prepare(options: argparse.Namespace) -> None:
     compile_options.mapped_target = target
     if options.cpu:
         os.environ["TILEWRIGHT_CPU"] = options.cpu
+    if options.relaxed:
+        compile_options.relax_host()
     if target != "cuda" and not options.no_device_map:
         from ..device_map import install_with_torch
         from ..device_map.npu_stand_in import offer_torch_npu
