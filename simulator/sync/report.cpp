@@ -2,7 +2,9 @@
 #include "simulator/sync/report.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
+#include <string_view>
 
 namespace tilewright::ascend {
 
@@ -20,12 +22,45 @@ std::string sourceLine(const Place& place) {
       return {};
   return line.empty() ? line : "    " + line + "\n";
 }
+
+bool isOfName(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+}
+
+/// "reducesum" of "T.reduce_sum".
+std::string plainName(const std::string& name) {
+  std::string plain;
+  for (const char c : name.substr(name.rfind('.') + 1))
+    if (c != '_')
+      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return plain;
+}
+
+/// "T.reduce_sum: " where a line of Python calls that, and the sentence speaks of an instruction of another name: "Max on
+/// PIPE_V ...".
+std::string nameOfStatement(const ReportItem& item) {
+  const std::string instruction = item.sentence.substr(0, item.sentence.find(" on PIPE_"));
+  const bool isInstruction = std::all_of(instruction.begin(), instruction.end(), isOfName);
+  if (!std::string_view(item.place.file).ends_with(".py") || !isInstruction)
+    return {};
+  const std::string line = sourceLine(item.place);
+  const auto begin = std::find_if(line.begin(), line.end(), isOfName);
+  const auto end = std::find_if_not(begin, line.end(), isOfName);
+  const std::string called(begin, end);
+  if (end == line.end() || *end != '(' || called.find('.') == std::string::npos)
+    return {};
+  const std::string mine = plainName(called), theirs = plainName(instruction);
+  const bool isSame =
+      mine.find(theirs) != std::string::npos || theirs.find(mine) != std::string::npos;
+  return isSame ? std::string() : called + ": ";
+}
 } // namespace
 
 std::string render(const ReportItem& item) {
   bool hasPlace = item.place.file && *item.place.file;
   std::string text = hasPlace ? at(item.place) + ": " : "";
-  text += (item.isError ? "error: " : "warning: ") + item.sentence;
+  text += item.isError ? "error: " : "warning: ";
+  text += (hasPlace ? nameOfStatement(item) : "") + item.sentence;
   if (item.occurrences > 1)
     text += " [" + std::to_string(item.occurrences) + " times]";
   text += "\n";

@@ -320,3 +320,24 @@ def test_a_start_within_a_block_is_told_in_a_sentence() -> None:
         "within a block of 32 bytes of UB: at element 5 of its tile, which is no multiple of 8"
         in text
     )
+
+
+@T.prim_func
+def unordered_sums(A: T.Tensor((16, 128), "float32"), I: T.Tensor((8,), "int32")):  # noqa: E741
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        tile = T.alloc_ub((16, 128), "float32")
+        sums = T.alloc_ub((16,), "float32")
+        T.copy(A[0, 0], tile)
+        T.reduce_sum(tile, sums, dim=-1)
+        T.barrier_all()
+        T.copy(sums, A[0, 0:16])
+
+
+def test_an_instruction_of_another_name_has_its_statement_before_it() -> None:
+    text = told(unordered_sums, np.ones((16, 128), np.float32), np.zeros(8, np.int32), configs={})
+    at = f"test_host_words.py:{line_of('T.reduce_sum(tile, sums, dim=-1)')}: error: "
+    found = re.findall(re.escape(at) + r"(\S+) (\w+) on PIPE_V reads", text)
+    assert found
+    assert {statement for statement, _ in found} == {"T.reduce_sum:"}
+    plain = told(unordered, X[0], np.zeros(8, np.int32), configs={})
+    assert re.search(r"py:\d+: error: Adds on PIPE_V reads", plain)
