@@ -280,7 +280,8 @@ private:
     return "";
   }
 
-  /// The part of a whole buffer that corresponds to `other`: "[0, 0:208]" of (1, 208) to (208). Empty if none does.
+  /// The part of a whole buffer that corresponds to `other`: "[0, 0:208]" of (1, 208), or of (8, 208), to (208). Empty if
+  /// none does.
   static std::string partLike(const Side& whole, const Side& other) {
     auto known = [](const Side& side, bool isWithUnits) {
       llvm::SmallVector<int64_t> extents;
@@ -294,6 +295,8 @@ private:
     const llvm::SmallVector<int64_t> all = known(whole, true);
     if (known(whole, false) == known(other, false))
       wanted = all;
+    else if (wanted.size() < all.size() && std::equal(wanted.rbegin(), wanted.rend(), all.rbegin()))
+      wanted.insert(wanted.begin(), all.size() - wanted.size(), 1); // the first row, say
     bool isPart = wanted.size() == all.size();
     std::string part;
     for (auto [extent, most] : llvm::zip(wanted, all)) {

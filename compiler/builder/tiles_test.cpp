@@ -254,6 +254,7 @@ TEST_F(TilesTest, NamesThePartThatWasMeant) {
   line().copy(other, tile);
   line().copy(wide, tile); // neither holds the other
   line().copy(half, row);
+  line().copy(segment, tile);
   const std::string begin = "copy of whole buffers of different shapes: ";
   const std::string meant = "; name the part that is meant: ";
   EXPECT_THAT(messages(),
@@ -262,7 +263,8 @@ TEST_F(TilesTest, NamesThePartThatWasMeant) {
                           begin + "'S' is (208) but 'H' is (104)" + meant + "S[0:104]",
                           begin + "'V' is (8, 100) but 'U' is (8, 208)" + meant + "U[0:8, 0:100]",
                           begin + "'W' is (4, 300) but 'U' is (8, 208)",
-                          begin + "'H' is (104) but 'R' is (1, 208)"));
+                          begin + "'H' is (104) but 'R' is (1, 208)",
+                          begin + "'S' is (208) but 'U' is (8, 208)" + meant + "U[0, 0:208]"));
 }
 
 TEST_F(TilesTest, WholeBuffersOfTheSameSymbolsAgree) {

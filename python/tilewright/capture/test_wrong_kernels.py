@@ -164,7 +164,8 @@ WRONG = {
         "transpose of T.copy must be True or False, not 'yes' of type str; T.copy takes one "
         "source and one target"
     ),
-    "T.copy(A, B)  #!": "copy of whole buffers of different shapes: 'A' is (8) but 'B' is (8, 8)",
+    "T.copy(A, B)  #!": "copy of whole buffers of different shapes: 'A' is (8) but 'B' is (8, 8)"
+    "; name the part that is meant: B[0, 0:8]",
     "S = T.alloc_shared((4, 4, 4), 'float32')\nT.copy(S, B[0, 0])  #!": (
         "copy between (4, 4, 4) elements of 'S' and 'B', which has 2 dims: dim 0 of the first has "
         "nothing to go with"
