@@ -119,6 +119,15 @@ public:
         std::copy_n(other.held.get() + row * width, width, held.get() + row * width);
   }
 
+  /// More rows behind those that there are.
+  void addRows(size_t rows) {
+    const size_t more = count + rows * width;
+    auto larger = std::make_unique_for_overwrite<uint64_t[]>(more);
+    std::copy_n(held.get(), count, larger.get());
+    held = std::move(larger);
+    count = more;
+  }
+
   BitRow operator[](size_t row) {
     return BitRow(std::span(held.get() + row * width, width));
   }

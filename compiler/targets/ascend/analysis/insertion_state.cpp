@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/insertion_state.h"
 #include "compiler/targets/ascend/analysis/insertion_places.h"
+#include "compiler/targets/ascend/analysis/repeated_checks.h"
 
 #include <algorithm>
 
@@ -48,13 +49,17 @@ WantedHazard InsertionState::wanted() const {
   return [this](const Hazard& hazard) { return isWanted(hazard); };
 }
 
+IsWantedFlag InsertionState::mustBeHeld() const {
+  return [this](unsigned) { return isHeld; };
+}
+
 bool InsertionState::isCovered(unsigned without) const {
   return isCovered(program, conflicts, without);
 }
 
 bool InsertionState::isCovered(const Program& of, const Conflicts& conflictsIn,
                                unsigned without) const {
-  return !hasHazard(of, conflictsIn, wanted(), without, [this](unsigned) { return isHeld; });
+  return !hasHazard(of, conflictsIn, wanted(), without, mustBeHeld());
 }
 
 unsigned InsertionState::firstUnheld() const {
@@ -133,9 +138,11 @@ void InsertionState::addFlags(Insertion& insertion) {
 }
 
 void InsertionState::prune() {
+  Removals removals(program, conflicts, wanted(), mustBeHeld());
   for (size_t i = 0; i < result.insertions.size();) {
     const unsigned number = result.insertions[i].number;
-    if (isCovered(number)) {
+    if (!removals.areMissed(number)) {
+      removals.takeOut(number);
       remove(program, number);
       result.insertions.erase(result.insertions.begin() + static_cast<std::ptrdiff_t>(i));
     } else {

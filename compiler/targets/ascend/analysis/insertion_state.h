@@ -21,6 +21,8 @@ public:
   /// Whether a hazard is the compiler's to cover, and can be.
   bool isWanted(const Hazard& hazard) const;
   WantedHazard wanted() const;
+  /// Which flags between cores are asked for: all once they are held.
+  IsWantedFlag mustBeHeld() const;
   /// Whether no wanted hazard is left and no core runs ahead, without an insertion, of this program or of its iterations.
   bool isCovered(unsigned without = kNone) const;
   bool isCovered(const Program& of, const Conflicts& conflictsIn, unsigned without) const;

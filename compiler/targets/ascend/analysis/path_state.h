@@ -44,6 +44,8 @@ public:
     firstFlag = remoteOf.back() + 1;
   }
 
+  bool operator==(const Layout&) const = default;
+
   std::vector<Queue> queues; ///< those that have a row
   std::array<size_t, kQueues> rowOf{};
   std::array<size_t, 2> remoteOf{};
@@ -75,6 +77,14 @@ public:
     const size_t queues = layout ? layout->firstFlag : 0;
     rows.copy(other.rows, [&](size_t row) { return row < queues || count[row - queues] > 0; });
     return *this;
+  }
+
+  /// Of the same rows in another walk, of a program that may have more flags now.
+  void moveTo(const Layout& other, size_t flags) {
+    layout = &other;
+    if (flags > count.size())
+      rows.addRows(flags - count.size());
+    count.resize(flags);
   }
 
   std::vector<int> count;  ///< by flag: sets without a wait

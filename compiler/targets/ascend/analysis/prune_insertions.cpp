@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/analysis/prune_insertions.h"
 #include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/insertion_places.h"
+#include "compiler/targets/ascend/analysis/repeated_checks.h"
 #include "compiler/targets/ascend/analysis/run_proof.h"
 
 #include <algorithm>
@@ -17,17 +18,30 @@ public:
 
   void byRuns() {
     RunProof proof(program);
-    const std::vector<std::unique_ptr<Cases::Case>> examples = Cases(program).examples();
+    struct Example {
+      std::unique_ptr<Cases::Case> run;
+      std::unique_ptr<Removals> removals;
+    };
+    std::vector<Example> examples;
+    for (std::unique_ptr<Cases::Case>& run : Cases(program).examples()) {
+      auto removals = std::make_unique<Removals>(run->unrolled.program, run->conflicts,
+                                                 state.wanted(), state.mustBeHeld());
+      examples.push_back({std::move(run), std::move(removals)});
+    }
+    Removals ofAll(program, conflicts, state.wanted(), state.mustBeHeld());
     std::erase_if(result.insertions, [&](const Insertion& insertion) {
       const unsigned number = insertion.number;
-      const auto isNeeded = [&](const std::unique_ptr<Cases::Case>& example) {
-        return !state.isCovered(example->unrolled.program, example->conflicts, number);
+      const auto isNeeded = [&](const Example& example) {
+        return example.removals->areMissed(number);
       };
-      if (std::ranges::any_of(examples, isNeeded) || !isNeverNeeded(number, proof))
+      if (std::ranges::any_of(examples, isNeeded) || !isNeverNeeded(number, ofAll, proof))
         return false;
+      ofAll.takeOut(number);
       remove(program, number);
-      for (const std::unique_ptr<Cases::Case>& example : examples)
-        removeFrom(example->unrolled.program.body, number);
+      for (const Example& example : examples) {
+        example.removals->takeOut(number);
+        removeFrom(example.run->unrolled.program.body, number);
+      }
       return true;
     });
   }
@@ -61,8 +75,8 @@ public:
 
 private:
   /// Whether in no run a statement misses an insertion: of those only that `check` can't answer for.
-  bool isNeverNeeded(unsigned number, RunProof& proof) const {
-    const Verdict verdict = check(program, conflicts, number);
+  bool isNeverNeeded(unsigned number, Removals& ofAll, RunProof& proof) const {
+    const Verdict verdict = ofAll.check(number);
     std::set<NodePair> pairs;
     for (const Hazard& hazard : verdict.hazards)
       if (state.isWanted(hazard))

@@ -10,7 +10,8 @@
 namespace tilewright::ascend::model {
 
 void InsertionSearch::coverAll() {
-  while (addNext()) {
+  FirstHazards first(program, conflicts, state.wanted());
+  while (addNext(first)) {
   }
 }
 
@@ -31,8 +32,8 @@ void InsertionSearch::followBack() {
 }
 
 /// Covers the first hazard in text order; false if none is left.
-bool InsertionSearch::addNext() {
-  std::vector<Hazard> hazards = hazardsOfFirst(program, conflicts, state.wanted());
+bool InsertionSearch::addNext(FirstHazards& firstHazards) {
+  std::vector<Hazard> hazards = firstHazards.find();
   std::erase_if(hazards, std::not_fn(state.wanted()));
   const Hazard* first = nullptr;
   for (const Hazard& hazard : hazards)
@@ -40,10 +41,14 @@ bool InsertionSearch::addNext() {
       first = &hazard;
   if (!first)
     return false;
-  if (result.insertions.size() >= 4 * program.nodes.size())
+  if (result.insertions.size() >= 4 * program.nodes.size()) {
     result.failures.push_back({*first, "the analysis doesn't come to an end"});
-  else
-    add(*first, hazards);
+    return true;
+  }
+  const unsigned number = state.nextNumber;
+  add(*first, hazards);
+  if (state.nextNumber != number)
+    firstHazards.noteInsertion(number);
   return true;
 }
 

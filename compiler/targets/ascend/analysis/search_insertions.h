@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/targets/ascend/analysis/insertion_state.h"
+#include "compiler/targets/ascend/analysis/repeated_checks.h"
 
 #include <vector>
 
@@ -28,7 +29,7 @@ public:
   void followBack();
 
 private:
-  bool addNext();
+  bool addNext(FirstHazards& firstHazards);
   static bool isBetter(const Hazard& a, const Hazard& b);
   void add(const Hazard& hazard, const std::vector<Hazard>& hazards);
   void carry(Insertion& insertion, const std::vector<Hazard>& hazards);

@@ -4,7 +4,7 @@
 /// In such a loop a branch asks how many iterations came before (`if i >= 2`) or are still to come (`if i < n - 1`).
 /// There are numbers a and b so that the answer is one and the same in all iterations with at least a before and b
 /// behind them. Every run is then one of these: fewer than a + b iterations, each of which has its answers; or the first
-/// a, any number of alike ones, and the last b. A walk that takes all of these has taken every run (happens_before.cpp).
+/// a, any number of alike ones, and the last b. A walk that takes all of these has taken every run (walk.h).
 /// An answer that is the same in no such middle, or is not known, is left open: both ways are walked, as ever.
 #pragma once
 

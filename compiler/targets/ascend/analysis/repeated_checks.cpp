@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/analysis/repeated_checks.h"
+#include "compiler/targets/ascend/analysis/walk.h"
+
+#include <algorithm>
+
+namespace tilewright::ascend::model {
+
+/// Of a few nodes, as far as they are known. Others may be taken out of the block.
+class Checkpoints {
+public:
+  Checkpoints(const Walk& walk, const Block& body)
+      : body(body), layout(walk.rows()), numBits(walk.bits()),
+        step(std::max<size_t>((body.size() + most - 1) / most, 1)) {
+    keep(start, walk.initial());
+  }
+
+  bool areOf(const Walk& walk) const {
+    return layout == walk.rows() && numBits == walk.bits();
+  }
+  /// Of a node behind the first one; null if it is none of them.
+  const States* before(size_t at) const {
+    const auto found = held.find(body[at]);
+    return found != held.end() ? &found->second : nullptr;
+  }
+  /// The last one of them that stands not behind `at`, or the first node.
+  size_t lastTo(size_t at) const {
+    size_t last = std::min(at, body.size() - std::min<size_t>(body.size(), 1));
+    while (last > 0 && !before(last))
+      --last;
+    return last;
+  }
+  /// What a walk begins with there.
+  States startAt(size_t at, const Walk& walk, size_t flags) const {
+    States states = at == 0 ? start : *before(at);
+    for (State& state : states)
+      state.moveTo(walk.rows(), flags);
+    return states;
+  }
+  void note(size_t at, const States& states) {
+    if (at > 0 && at % step == 0)
+      keep(held[body[at]], states);
+  }
+  void replace(const Node* node, const States& states) {
+    keep(held[node], states);
+  }
+  void forgetBehind(size_t at) {
+    while (++at < body.size())
+      held.erase(body[at]);
+  }
+
+private:
+  void keep(States& kept, const States& states) const {
+    kept = states;
+    for (State& state : kept)
+      state.moveTo(layout, state.count.size());
+  }
+
+  static constexpr size_t most = 32;
+  const Block& body;
+  const Layout layout; ///< of those that are held
+  size_t numBits, step;
+  States start;
+  std::map<const Node*, States> held;
+};
+
+namespace {
+
+bool isIn(const Node& node, unsigned insertion) {
+  const auto isIt = [insertion](const Sync& sync) { return sync.insertion == insertion; };
+  const auto holds = [insertion](const Node* inner) { return isIn(*inner, insertion); };
+  return isIt(node.sync) || std::ranges::any_of(node.before, isIt) ||
+         std::ranges::any_of(node.after, isIt) || std::ranges::any_of(node.body, holds) ||
+         std::ranges::any_of(node.otherwise, holds);
+}
+
+/// The first node of a block that has something of an insertion, and the one behind the last; both its end if none has.
+std::pair<size_t, size_t> placesOf(const Block& block, unsigned insertion) {
+  size_t first = block.size(), end = block.size();
+  for (size_t at = 0; at < block.size(); ++at)
+    if (isIn(*block[at], insertion)) {
+      first = std::min(first, at);
+      end = at + 1;
+    }
+  return {first, end};
+}
+
+} // namespace
+
+FirstHazards::FirstHazards(const Program& program, const Conflicts& conflicts,
+                           WantedHazard isWanted)
+    : program(program), conflicts(conflicts), isWanted(std::move(isWanted)) {}
+FirstHazards::~FirstHazards() = default;
+
+std::vector<Hazard> FirstHazards::find() {
+  Walk walk(program, conflicts, kNone, Question::OfFirst, &isWanted);
+  if (!known || !known->areOf(walk))
+    known = std::make_unique<Checkpoints>(walk, program.body);
+  size_t at = known->lastTo(program.body.size());
+  States states = known->startAt(at, walk, program.flags.size());
+  for (; at < program.body.size() && !walk.isAnswered(); ++at) {
+    known->note(at, states);
+    walk.walkNode(program.body[at], states);
+  }
+  return walk.finish(states).hazards;
+}
+
+void FirstHazards::noteInsertion(unsigned number) {
+  known->forgetBehind(placesOf(program.body, number).first);
+}
+
+Removals::Removals(const Program& program, const Conflicts& conflicts, WantedHazard isWanted,
+                   IsWantedFlag mustBeHeld)
+    : program(program), conflicts(conflicts), isWanted(std::move(isWanted)),
+      mustBeHeld(std::move(mustBeHeld)) {}
+Removals::~Removals() = default;
+
+/// Whether all of the program is known as it is, and has no hazard.
+bool Removals::isReady() {
+  Walk walk(program, conflicts, kNone, Question::Any, &isWanted, &mustBeHeld);
+  if (known && known->areOf(walk) && !isChanged)
+    return isClean;
+  if (!known || !known->areOf(walk)) {
+    known = std::make_unique<Checkpoints>(walk, program.body);
+    isClean = true;
+  }
+  size_t at = known->lastTo(program.body.size());
+  States states = known->startAt(at, walk, program.flags.size());
+  for (; at < program.body.size() && !walk.isAnswered(); ++at) {
+    known->note(at, states);
+    walk.walkNode(program.body[at], states);
+  }
+  const Verdict verdict = walk.finish(states);
+  isChanged = false;
+  isClean = isClean && !isAny(verdict);
+  return isClean;
+}
+
+/// From where the insertion begins to matter up to where it ends to.
+Verdict Removals::walkWithout(unsigned without, bool areAllAsked) {
+  Walk walk(program, conflicts, without, areAllAsked ? Question::All : Question::Any, &isWanted,
+            &mustBeHeld);
+  const auto [first, end] = placesOf(program.body, without);
+  const auto isAsBefore = [&, end = end](size_t at, const States& states) {
+    const States* before = at >= end ? known->before(at) : nullptr;
+    return before && *before == states;
+  };
+  passed.clear();
+  size_t at = known->lastTo(first);
+  States states = known->startAt(at, walk, program.flags.size());
+  for (; at < program.body.size() && !walk.isAnswered() && !isAsBefore(at, states); ++at) {
+    if (at > first && known->before(at))
+      passed.emplace_back(program.body[at], states);
+    walk.walkNode(program.body[at], states);
+  }
+  const bool isToEnd = at == program.body.size();
+  Verdict verdict = isToEnd ? walk.finish(states) : walk.verdictSoFar();
+  lastUnmissed = isAny(verdict) ? kNone : without;
+  return verdict;
+}
+
+bool Removals::areMissed(unsigned without) {
+  if (!isReady())
+    return hasHazard(program, conflicts, isWanted, without, mustBeHeld);
+  return isAny(walkWithout(without, /*areAllAsked=*/false));
+}
+
+Verdict Removals::check(unsigned without) {
+  return isReady() ? walkWithout(without, /*areAllAsked=*/true)
+                   : model::check(program, conflicts, without);
+}
+
+void Removals::takeOut(unsigned number) {
+  if (!known)
+    return;
+  if (number == lastUnmissed && isClean && !isChanged) {
+    for (const auto& [node, states] : passed)
+      known->replace(node, states);
+  } else {
+    known->forgetBehind(placesOf(program.body, number).first);
+    isChanged = true;
+  }
+  lastUnmissed = kNone;
+}
+
+} // namespace tilewright::ascend::model
