@@ -67,6 +67,29 @@ def scores(outer: int, inner: int) -> Any:
     return main
 
 
+def parts(outer: int, inner: int) -> Any:
+    """Of a tile only some rows are loaded: no other turn may have its version meanwhile."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((ROWS, 48), "float16"),
+        B: T.Tensor((INNER, 48, WIDTH), "float16"),
+        C: T.Tensor((OUTER, INNER, ROWS, WIDTH), "float32"),
+    ):
+        with T.Kernel(1, threads=128) as _:
+            a = T.alloc_shared((ROWS, 48), "float16")
+            b = T.alloc_shared((48, WIDTH), "float16")
+            c = T.alloc_fragment((ROWS, WIDTH), "float32")
+            for p in T.Pipelined(OUTER, num_stages=outer):
+                T.copy(A, a)
+                for q in T.Pipelined(INNER, num_stages=inner):
+                    T.copy(B[q, 0:32, :], b[0:32, :])
+                    T.gemm(a[:, 0:32], b[0:32, :], c, clear_accum=True)
+                    T.copy(c, C[p, q, :, :])
+
+    return main
+
+
 STAGES = [(2, 2), (3, 2), (2, 3), (1, 2), (2, 1)]
 X = random.standard_normal((OUTER * INNER * ROWS, WIDTH)).astype(np.float32)
 # Small whole numbers: all products and sums are exact.
@@ -83,9 +106,32 @@ for stages in STAGES:
         [Q, K, V, np.zeros((OUTER * ROWS, WIDTH), np.float32)],
         WEIGHTS @ V.astype(np.float64),
     )
+A, B = (
+    random.integers(-2, 3, (n, *shape)).astype(np.float16)
+    for n, shape in (
+        (ROWS, (48,)),
+        (INNER, (48, WIDTH)),
+    )
+)
+STAGES_OF_PARTS = [(3, 2), (4, 2), (4, 3), (2, 3)]
+for stages in STAGES_OF_PARTS:
+    shape = (OUTER, INNER, ROWS, WIDTH)
+    GROUP.add(
+        f"parts {stages}",
+        parts(*stages),
+        [A, B, np.zeros(shape, np.float32)],
+        np.broadcast_to(A[:, :32].astype(np.float64) @ B[:, :32].astype(np.float64), shape),
+    )
 
 
 @pytest.mark.parametrize("stages", STAGES)
 @pytest.mark.parametrize("kind", ["copies", "scores"])
 def test_nested_pipelines(kind: str, stages: tuple[int, int]) -> None:
     GROUP.check(f"{kind} {stages}")
+
+
+@pytest.mark.parametrize("stages", STAGES_OF_PARTS)
+def test_parts_of_tiles(stages: tuple[int, int]) -> None:
+    """The inner loop's stages alone say how many versions there are."""
+    case = GROUP.check(f"parts {stages}")
+    assert case.stages["rotate-buffers"].count(f"ascend.versions = {stages[1]} : i64") == 1

@@ -15,8 +15,8 @@
 ///     npu.unary exp %y[%c0] : ..., %x[%at] : !tile.buffer<2x64xf32, UB> count(%c64)
 ///
 /// A buffer that each iteration overwrites before it reads it, also by a load that an edge may cut and its filling, or of which it
-/// reads only the part that it has loaded (MarkFreshTiles), and that nothing outside of the loop touches, may rotate, with all views of it; where the memory has no room for another version, it stays as it is, with a
-/// remark. It works on instructions, which name an offset for each buffer, and stands before the
+/// reads only the part that it has loaded (MarkFreshTiles), and that nothing outside of the loop touches, may rotate, with all views of it, by the innermost
+/// such loop alone; where the memory has no room for another version, it stays as it is, with a remark. It works on instructions, which name an offset for each buffer, and stands before the
 /// planning of memory and the flags, which then find fewer dependences.
 #include "compiler/chips/ascend_chip.h"
 #include "compiler/ir/npu_ops.h"
@@ -84,7 +84,8 @@ private:
   static bool mayRotate(tile::AllocOp alloc, tile::ForOp loop) {
     const BufferType type = alloc.getType();
     if ((type.getSpace() != MemorySpace::UB && type.getSpace() != MemorySpace::L1) ||
-        alloc.getAddress() || type.getElementBits() < 8 || loop->isAncestor(alloc))
+        alloc.getAddress() || type.getElementBits() < 8 || loop->isAncestor(alloc) ||
+        alloc->hasAttr(kVersionsAttr)) // of a loop within
       return false;
     const int64_t bytes = npu::storageBytes(type);
     if (npu::storageBytes(withVersions(type, 2)) != 2 * bytes)
