@@ -230,7 +230,8 @@ private:
     for (const LinearForm& sum : notPositive)
       for (auto [variable, coefficient] : sum.terms) {
         const int64_t found = form.terms.lookup(variable);
-        if (found == 0 || found % coefficient != 0 || found / coefficient < 0)
+        // A variable that both sides of a comparison have may be gone: 0 times.
+        if (found == 0 || coefficient == 0 || found % coefficient != 0 || found / coefficient < 0)
           continue;
         LinearForm rest = form;
         if (rest.add(sum, -(found / coefficient)) && isBelowZero(std::move(rest), sums))

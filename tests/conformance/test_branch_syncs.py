@@ -421,3 +421,74 @@ def test_where_not_all_of_a_branch_come_by():
         with pytest.raises(KernelError, match="two threads of the block, with no barrier between"):
             tilewright.compile(kernel, target="reference")(numbers())
         tilewright.compile(kernel, target="cpu")(numbers())
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64", "int64"])
+def test_numbers_of_the_run_without_a_sign(agree, dtype):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "int32"), B: T.Tensor((2, N), "int32"), n: T.dtype(dtype)):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((N,), "int32")
+            if tx < n:
+                s[tx] = A[tx]
+                B[0, tx] = s[T.cast(n, "int32") - 1 - tx]
+            else:
+                s[tx] = A[tx] + 7
+                B[1, tx] = s[N - 1 + T.cast(n, "int32") - tx]
+
+    a = numbers() + 5
+    for n in (0, 1, 40, N):
+        expected = np.zeros((2, N), np.int32)
+        expected[0, :n] = a[:n][::-1]
+        expected[1, n:] = a[n:][::-1] + 7
+        agree(kernel, [a, np.zeros((2, N), np.int32), n], {1: expected})
+
+
+@pytest.mark.parametrize("half", [41, 50, 64])
+def test_what_other_turns_read(agree, half):
+    """The branch keeps elements of one turn apart, not those of different turns."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((512,), "int32"), B: T.Tensor((512,), "int32"), h: T.int32):
+        with T.Kernel(1, threads=32):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((512,), "int32")
+            for r in T.serial(16):
+                s[tx + 32 * r] = A[tx + 32 * r]
+            if tx * 8 < h:
+                for i in T.serial(8):
+                    v = s[tx * 8 + h + (7 - i)]
+                    s[tx * 8 + (7 - i)] = v + 1
+            for r in T.serial(16):
+                B[tx + 32 * r] = s[tx + 32 * r]
+
+    a = numbers(512) * 3 % 501
+    expected, t = a.copy(), numbers(32)
+    t = t[t * 8 < half]
+    for i in range(8):
+        expected[t * 8 + 7 - i] = expected[t * 8 + half + 7 - i] + 1
+    agree(kernel, [a, np.zeros_like(a), half], {1: expected})
+
+
+def test_one_lane_of_narrowed_numbers(agree, cpus):
+    """LLVM stored 64 bits of a lane where 32 belong, over the next thread's variable."""
+
+    @T.prim_func
+    def kernel(B: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((N,), "int32")
+            v = T.alloc_var("int32", init=tx)
+            if tx < 87:  # noqa: SIM102 - the loop over these threads is LLVM's that way
+                if tx >= 80:
+                    if tx < 86:
+                        s[80 + (tx - 80 + 1) % 6] = v + 6
+                    s[tx] = v + 7
+                    if T.And(tx >= 83, tx < 86):
+                        v = (v + tx) % 1009
+            B[tx] = v
+
+    t = numbers()
+    expected = np.where((t >= 83) & (t < 86), 2 * t, t).astype(np.int32)
+    agree(kernel, [np.zeros(N, np.int32)], {0: expected}, cpus=cpus)

@@ -221,3 +221,23 @@ def test_one_of_many_conditions(agree):
                     counts += [A[j - i - 1 - u % 16] for u in range(40)]
     assert counts.any()
     agree(kernel, [A, np.array(m, np.int32), np.zeros(40, np.int32), 4], {2: counts})
+
+
+def test_a_number_on_both_sides_of_a_condition(agree):
+    """It says nothing of that number (and ended the compiler)."""
+
+    @T.prim_func
+    def kernel(A: ROW, B: T.Tensor((4,), "int32"), n: T.int32, m: T.int32):
+        with T.Kernel(1, threads=1):
+            x = T.alloc_var("int32", init=m)
+            if x + m <= x + n:
+                B[0] = A[x]
+            if x <= x:
+                B[1] = A[x - 1]
+            if x - n < x:
+                B[2] = A[x - 2]
+            if T.min(x, 3) + x <= x + 3:
+                B[3] = A[x - 3]
+
+    expected = np.array([A[3], A[2], A[1], A[0]], np.int32)
+    agree(kernel, [A, np.zeros(4, np.int32), 4, 3], {1: expected})

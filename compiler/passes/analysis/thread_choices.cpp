@@ -85,6 +85,17 @@ ThreadChoice ThreadChoices::choiceOf(Value condition) {
   return choice;
 }
 
+/// Whether threads have numbers that go up or down and are the same with and without a sign.
+static bool isCount(const ThreadIndex& index) {
+  return index.terms.empty() &&
+         llvm::all_of(index.numbers, [](int64_t number) { return number >= 0; }) &&
+         (llvm::is_sorted(index.numbers) || llvm::is_sorted(index.numbers, std::greater<>()));
+}
+
+static bool isSameForAll(const ThreadIndex& index) {
+  return llvm::all_equal(index.numbers);
+}
+
 ThreadChoice ThreadChoices::choiceOf(arith::CmpIOp comparison) {
   const ThreadIndex& left = indices.indexOf(comparison.getLhs());
   const ThreadIndex& right = indices.indexOf(comparison.getRhs());
@@ -108,8 +119,11 @@ ThreadChoice ThreadChoices::choiceOf(arith::CmpIOp comparison) {
   case arith::CmpIPredicate::ne:
     choice.isRestRange = isMonotone;
     break;
-  default:
-    return {};
+  default: // without a sign
+    choice.isRange = choice.isRestRange =
+        (isCount(left) && isSameForAll(right)) || (isSameForAll(left) && isCount(right));
+    if (!choice.isRange)
+      return {};
   }
   choice.isOfWarps = true;
   for (size_t thread = 0; thread < apart.size(); ++thread)

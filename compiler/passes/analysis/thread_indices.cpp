@@ -237,8 +237,10 @@ ThreadIndices::Distance ThreadIndices::distance(const ThreadIndex& before, const
 /// what a bound has, or its opposite.
 bool ThreadIndices::isBeyond(const ThreadIndex& before, const ThreadIndex& now,
                              ArrayRef<Operation*> stale, ArrayRef<ThreadIndex> bounds) {
-  if (!before.isKnown || !now.isKnown)
-    return false;
+  const auto isStale = [&](auto& term) { return isInside(term.first, stale); };
+  if (!before.isKnown || !now.isKnown || llvm::any_of(before.terms, isStale) ||
+      llvm::any_of(now.terms, isStale))
+    return false; // one value at either time needn't be one number
   const std::vector<int64_t>&first = before.numbers, &second = now.numbers;
   const auto least = [&](auto numberOf) {
     int64_t found = INT64_MAX;
@@ -256,7 +258,7 @@ bool ThreadIndices::isBeyond(const ThreadIndex& before, const ThreadIndex& now,
       for (auto [value, factor] : bound.terms)
         addTerm(rest, value, -sign * factor);
       if (llvm::any_of(rest.terms, [](auto& term) { return term.second != 0; }) ||
-          llvm::any_of(bound.terms, [&](auto& term) { return isInside(term.first, stale); }))
+          llvm::any_of(bound.terms, isStale))
         continue;
       // On one number, the bound's terms are sign * (second - first); with them, each has less than 0.
       const std::vector<int64_t>& own = bound.numbers;

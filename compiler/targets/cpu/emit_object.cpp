@@ -3,6 +3,7 @@
 
 #include "compiler/targets/cpu/external_symbols.h"
 #include "compiler/targets/cpu/machine.h"
+#include "compiler/targets/cpu/narrowed_stores.h"
 #include "compiler/targets/cpu/split_functions.h"
 #include "compiler/targets/cpu/stream_stores.h"
 
@@ -154,6 +155,7 @@ void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMa
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(vectorPasses()));
   passes.run(module, modules);
   streamMarkedStores(module);
+  storeNarrowedLanes(module);
 }
 
 std::string emitObject(llvm::Module& module, llvm::TargetMachine& target,
