@@ -208,8 +208,8 @@ bool isInOrder(const Node& earlier, const Access& a, const Node& later, const Ac
   if (earlier.queue.agent != later.queue.agent)
     return false;
   const Pipe first = earlier.queue.pipe, second = later.queue.pipe;
-  // A scalar read of a local memory ends before the next issue.
-  if (first == Pipe::S && !a.isWrite && !a.isGlobal)
+  // A scalar read ends before the next issue.
+  if (first == Pipe::S && !a.isWrite)
     return true;
   if (a.isHandedOver && (first == second || a.isRelease || (b.isRelease && a.isWrite)))
     return true;

@@ -315,7 +315,7 @@ private:
     const Queue x = earlier.node->queue, y = later.node->queue;
     if (x.agent != y.agent)
       return false;
-    if (x.pipe == Pipe::S && !a.access->isWrite && !a.access->isGlobal)
+    if (x.pipe == Pipe::S && !a.access->isWrite)
       return true;
     if (!(x == y))
       return false;
