@@ -144,6 +144,77 @@ for form, (stores, _) in FORMS.items():
     )
 
 
+def handed(form: str) -> Any:
+    """The scalar unit of one kind of core stores a number, that of the other asks for it; no DMA
+    touches it."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16, 16), "float16"),
+        D: T.Tensor((64,), "int32"),
+        C: T.Tensor((16, 16), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            y = T.alloc_shared((16, 16), "float16")
+            a = T.alloc_shared((16, 16), "float16")
+            c = T.alloc_fragment((16, 16), "float32")
+            z = T.alloc_shared((16, 16), "float32")
+            T.copy(A, y)
+            if form == "a constant":
+                if vid == 0:
+                    D[0] = 5
+            elif form == "an element":
+                for i in T.serial(3):
+                    if vid == 0:
+                        D[0] = T.cast(y[0, i], "int32")
+            elif form == "in a while":
+                while y[0, 0] < 5.0:
+                    T.tile.add(y, y, 1.0)
+                    if vid == 0:
+                        D[0] = D[0] + 1
+            else:
+                D[0] = D[32] + 5
+            T.copy(y, a)
+            T.gemm_v0(a, a, c, init=True)
+            if form != "by the cube core":  # noqa: SIM102
+                if D[0] > 2:
+                    T.gemm_v0(a, a, c)
+            T.copy(c, z)
+            if form == "by the cube core":
+                T.tile.add(z, z, T.cast(D[0], "float32"))
+            if vid == 0:
+                T.copy(z, C)
+
+    return main
+
+
+#: What of A is multiplied, how many products are summed, and what is added.
+HANDED = {
+    "a constant": (1, 2, 0),
+    "an element": (3, 2, 0),
+    "in a while": (5, 2, 0),
+    "by the cube core": (1, 1, 12),
+}
+for form, (number, products, added) in HANDED.items():
+    GROUP.add(
+        form,
+        handed(form),
+        [
+            np.full((16, 16), 3 if form == "an element" else 1, np.float16),
+            np.where(np.arange(64) == 32, 7, 0).astype(np.int32),
+            np.zeros((16, 16), np.float32),
+        ],
+        {2: np.full((16, 16), products * 16 * number**2 + added)},
+    )
+
+
+@pytest.mark.parametrize("name", HANDED)
+def test_lines_that_both_kinds_of_core_use(name: str) -> None:
+    """Each of the two cleans them, the one behind its stores, the other before it reads."""
+    for part in GROUP.check(name).ascendc.split("if ASCEND_IS_AIV"):
+        assert "DataCacheCleanAndInvalid<int32_t" in part
+
+
 @pytest.mark.parametrize("name", ["back_and_forth", "narrow_sums", *FORMS])
 def test_kernels(name: str) -> None:
     text = GROUP.check(name).ascendc

@@ -28,6 +28,8 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
+#include <llvm/ADT/MapVector.h>
+
 using namespace mlir;
 
 namespace tilewright::ascend {
@@ -102,7 +104,7 @@ struct Uncached {
   DenseSet<Value> read;    ///< others write them
   DenseSet<Value> written; ///< others touch them
 
-  explicit Uncached(func::FuncOp kernel) {
+  Uncached(func::FuncOp kernel, const ScalarAgents& agents) {
     bool coresMeet = false;
     kernel.walk([&](Operation* op) {
       coresMeet |= isa<SyncAllOp, SetCrossFlagOp, WaitCrossFlagOp>(op);
@@ -111,8 +113,7 @@ struct Uncached {
       else if (auto call = dyn_cast<CallExternOp>(op))
         addOperands(call);
     });
-    if (coresMeet)
-      addElements(kernel);
+    addElements(kernel, agents, coresMeet);
   }
 
 private:
@@ -130,9 +131,27 @@ private:
         add(operand, /*isWritten=*/true);
   }
 
-  /// What one core's scalar unit writes and another's reads.
-  void addElements(func::FuncOp kernel) {
-    kernel.walk([&](tile::StoreOp store) { add(store.getBuffer(), /*isWritten=*/true); });
+  /// What one core's scalar unit writes and another's reads: where the text lets cores meet, all that is
+  /// stored; else what the cube core and the vector cores share, whose flags are found later.
+  void addElements(func::FuncOp kernel, const ScalarAgents& agents, bool coresMeet) {
+    llvm::MapVector<Value, SmallVector<Agent>> writers;
+    kernel.walk([&](tile::StoreOp store) {
+      writers[npu::storageOf(store.getBuffer())].append(
+          agents.running(store, agents.ofStore(store)));
+    });
+    DenseSet<Value> shared;
+    kernel.walk([&](tile::LoadOp load) {
+      const Value tensor = npu::storageOf(load.getBuffer());
+      auto stores = writers.find(tensor);
+      if (stores == writers.end())
+        return;
+      for (const Agent reader : agents.running(load, agents.ofLoad(load)))
+        if (llvm::any_of(stores->second, [&](Agent writer) { return writer != reader; }))
+          shared.insert(tensor);
+    });
+    for (const auto& [tensor, cores] : writers)
+      if (coresMeet || shared.contains(tensor))
+        add(tensor, /*isWritten=*/true);
   }
 
   void add(Value buffer, bool isWritten) {
@@ -148,7 +167,7 @@ private:
 class Expander {
 public:
   Expander(func::FuncOp kernel, bool waits, bool splits)
-      : waits(waits), uncached(kernel), agents(kernel, splits) {}
+      : waits(waits), agents(kernel, splits), uncached(kernel, agents) {}
 
   LogicalResult expand(tile::LoadOp load);
   LogicalResult expand(tile::StoreOp store);
@@ -173,8 +192,8 @@ private:
   }
 
   bool waits;
-  Uncached uncached;
   ScalarAgents agents;
+  Uncached uncached;
 };
 
 LogicalResult Expander::expand(tile::LoadOp load) {
