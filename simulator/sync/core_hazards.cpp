@@ -378,9 +378,11 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
   // A chip stores what a tile has behind its data, and many kernels let it.
   const bool isLet = relaxed && (currentPipe == Pipe::MTE3 || currentPipe == Pipe::FIX);
   if (s.undefined && s.movedFrom.origin) {
-    if (!isLet) // else what computed it is a warning at the end
-      unwrittenElements.tell(s.movedFrom.origin,
-                             sites[currentSite[static_cast<unsigned>(currentPipe)]], report);
+    const Site& user = sites[currentSite[static_cast<unsigned>(currentPipe)]];
+    if (isLet)
+      unwrittenElements.letThrough(s.movedFrom.origin, user);
+    else
+      unwrittenElements.tell(s.movedFrom.origin, user, report);
     return;
   }
   ReportItem item = itemOfUninitialised(s, overlap);

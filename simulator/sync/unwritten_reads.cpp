@@ -43,11 +43,23 @@ template <class Condition> bool UnwrittenReads::anyOf(const Read& read, Conditio
   return false;
 }
 
+namespace {
+ReportNote noteOfUse(const Site& user) {
+  return {user.place, std::string(user.what) + " uses what comes of it here"};
+}
+} // namespace
+
+void UnwrittenReads::letThrough(uint16_t origin, const Site& store) {
+  Read& read = reads[origin - 1u];
+  if (!read.letThrough)
+    read.letThrough = noteOfUse(store);
+}
+
 void UnwrittenReads::tell(uint16_t origin, const Site& user, Report& report) {
   Read& read = reads[origin - 1u];
   if (read.finding)
     return;
-  read.item.notes.push_back({user.place, std::string(user.what) + " uses what comes of it here"});
+  read.item.notes.push_back(noteOfUse(user));
   read.finding = report.add(read.key, read.item);
   read.isUsed = true;
 }
@@ -55,10 +67,15 @@ void UnwrittenReads::tell(uint16_t origin, const Site& user, Report& report) {
 void UnwrittenReads::tellRest(Report& report) {
   for (Read& read : reads) {
     auto isUsed = [](const Read& one) { return one.finding && one.isUsed; };
-    if (!read.finding && !anyOf(read, [](const Read& one) { return one.isDropped; })) {
+    auto isDropped = [](const Read& one) { return one.isDropped; };
+    if (!read.finding && (read.letThrough || !anyOf(read, isDropped))) {
       if (!anyOf(read, isUsed)) {
+        auto isStored = [](const Read& one) { return one.letThrough.has_value(); };
         read.item.isError = false;
-        read.item.notes.push_back({{}, "nothing uses what comes of it"});
+        if (read.letThrough)
+          read.item.notes.push_back(*read.letThrough);
+        else if (!anyOf(read, isStored))
+          read.item.notes.push_back({{}, "nothing uses what comes of it"});
       }
       read.finding = report.add(read.key, read.item);
     }

@@ -24,6 +24,8 @@ public:
   void join(uint16_t origin, uint16_t other);
   /// The read is a finding, as `user` uses what comes of it.
   void tell(uint16_t origin, const Site& user, Report& report);
+  /// A store of what comes of the read is let through: a warning at the end that names it.
+  void letThrough(uint16_t origin, const Site& store);
   /// At the end of a core: what nobody has used is a warning, where no choice has left it out.
   void tellRest(Report& report);
 
@@ -35,6 +37,7 @@ private:
     bool isDropped = false;
     bool isUsed = false;
     std::set<uint16_t> joined;
+    std::optional<ReportNote> letThrough;
     std::optional<size_t> finding; ///< in the report, once it is there
   };
   /// Whether the condition holds for the read, or for one whose elements are its own, too.

@@ -15,6 +15,7 @@ import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import TilewrightWarning
 
 ROWS = T.Tensor((4, 64), "float32")
 
@@ -91,6 +92,28 @@ def test_what_no_compiler_puts_in_is_found() -> None:
     assert any("nothing orders them" in each for each in told)
     with pytest.raises(RuntimeError, match="may still be writing them"):
         run(relaxed)
+
+
+@T.prim_func
+def of_half_a_tile(A: ROWS, C: ROWS):  # type: ignore[no-untyped-def]
+    with T.Kernel(4, is_npu=True, threads=1) as cid:
+        x = T.alloc_ub((64,), "float32")
+        T.copy(A[cid, 0:32], x[0:32])
+        T.barrier_all()
+        T.tile.add(x, x, 1.0)
+        T.barrier_all()
+        T.copy(x, C[cid, :])
+        T.barrier_all()
+
+
+def test_stores_of_what_nothing_has_written() -> None:
+    """A warning that says which statement stores what the computation made of it."""
+    relaxed, _ = compiled(of_half_a_tile, ["--cce-auto-sync=on"])
+    with pytest.warns(TilewrightWarning, match="which nothing has written") as told:
+        run(relaxed)
+    text = str(told[0].message)
+    assert "uses what comes of it here" in text
+    assert "nothing uses" not in text
 
 
 def test_of_a_decorator() -> None:
