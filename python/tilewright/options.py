@@ -360,11 +360,35 @@ def _words(compile_flags: Sequence[str] | str | None) -> list[str]:
     return [word for flag in given for word in str(flag).split()]
 
 
+_AUTO_SYNC = "--cce-auto-sync"
+#: Its values, in small letters.
+_ON = ("on", "1", "true")
+_OFF = ("off", "0", "false")
+
+
+def _split_flags(compile_flags: Sequence[str] | str | None) -> tuple[list[str], list[str]]:
+    """The values of `--cce-auto-sync`, which is on without one, and the other words."""
+    values: list[str] = []
+    others: list[str] = []
+    words = _words(compile_flags)
+    while words:
+        name, equals, value = words.pop(0).partition("=")
+        if name != _AUTO_SYNC:
+            others.append(name)
+        elif equals:
+            values.append(value)
+        elif words and words[0].lower() in _ON + _OFF:
+            values.append(words.pop(0))
+        else:
+            values.append("on")
+    return values, others
+
+
 def _has_auto_sync(compile_flags: Sequence[str] | str | None) -> bool:
     """Whether an NPU's compiler is asked to order some instructions by itself; the last word
     counts. Without one the host assumes that it doesn't."""
-    asked = [word for word in _words(compile_flags) if word.startswith("--cce-auto-sync")]
-    return bool(asked) and asked[-1] in ("--cce-auto-sync", "--cce-auto-sync=on")
+    values, _ = _split_flags(compile_flags)
+    return bool(values) and values[-1].lower() in _ON
 
 
 def _is_host_relaxed() -> bool:
@@ -379,9 +403,17 @@ def relax_host() -> None:
 
 
 def remark_flags(compile_flags: Sequence[str] | str | None) -> None:
-    """Says once that flags for a compiler have no effect, but for `--cce-auto-sync`."""
-    if any(not flag.startswith("--cce-auto-sync") for flag in _words(compile_flags)):
+    """Says once that flags for a compiler have no effect, but for `--cce-auto-sync`, and which
+    values of that are none."""
+    values, others = _split_flags(compile_flags)
+    if others:
         remark("compile_flags have no effect here, whatever the target")
+    for value in values:
+        if value.lower() not in _ON + _OFF:
+            remark(
+                f"{_AUTO_SYNC} of compile_flags is {value!r}, which is taken as off; write on or "
+                "off"
+            )
 
 
 def remark_debug_path(debug_root_path: object) -> None:

@@ -121,6 +121,11 @@ def factory(n):
         ),
         ({"compile_flags": ["--cce-auto-sync=off"], "target": "ascend"}, None),
         ({"compile_flags": ["--cce-auto-sync=on"], "target": "ascend"}, None),
+        ({"compile_flags": ["--cce-auto-sync", "off"], "target": "ascend"}, None),
+        (
+            {"compile_flags": ["--cce-auto-sync=maybe"], "target": "ascend"},
+            "--cce-auto-sync of compile_flags is 'maybe', which is taken as off; write on or off",
+        ),
         (
             {"pass_configs": {"tl.disable_tma_lower": True, "tir.use_async_copy": True}},
             f"pass config 'tir.use_async_copy' has {FOR_GPUS}",

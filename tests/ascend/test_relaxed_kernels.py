@@ -80,8 +80,23 @@ def test_the_kernel_alone_is_relaxed(flags: list[str] | str) -> None:
     assert (run(relaxed) == 7).all()
 
 
-def test_the_last_flag_counts() -> None:
-    strict, told = compiled(without_barriers, ["--cce-auto-sync=on", "--cce-auto-sync=off"])
+@pytest.mark.parametrize(
+    "flags", [["--cce-auto-sync=ON"], "--cce-auto-sync=1", ["--cce-auto-sync", "true"]]
+)
+def test_words_for_on(flags: list[str] | str) -> None:
+    assert (run(compiled(without_barriers, flags)[0]) == 7).all()
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--cce-auto-sync=on", "--cce-auto-sync=off"],
+        ["--cce-auto-sync=on", "--cce-auto-sync", "off"],
+        "--cce-auto-sync=on --cce-auto-sync=False",
+    ],
+)
+def test_the_last_flag_counts(flags: list[str] | str) -> None:
+    strict, told = compiled(without_barriers, flags)
     assert any("nothing orders them" in each for each in told)
     with pytest.raises(RuntimeError, match="may still be writing them"):
         run(strict)
