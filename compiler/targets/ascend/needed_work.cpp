@@ -22,20 +22,17 @@ bool isKeptInVariable(Value buffer) {
 bool isSeen(Operation* op) {
   if (auto store = dyn_cast<tile::StoreOp>(op))
     return !isKeptInVariable(store.getBuffer());
-  return !isPure(op) && op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
+  return !isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+         !op->hasTrait<OpTrait::IsTerminator>() &&
          !isa<tile::LoadOp, tile::AllocOp, npu::GetValueOp, tile::BreakOp, tile::ContinueOp>(op);
 }
 
 /// Nothing is needed until something asks for it, so what only asks for itself isn't.
 class Needed {
 public:
-  Needed(ScopeOp scope, ArrayRef<tile::WhileOp> waits) : scope(scope) {
-    for (tile::WhileOp wait : waits)
-      add(wait);
-    scope.walk([&](Operation* op) {
-      if (op != scope && isSeen(op))
-        add(op);
-    });
+  Needed(ScopeOp scope, ArrayRef<Operation*> roots) : scope(scope) {
+    for (Operation* root : roots)
+      add(root);
     while (!work.empty())
       follow(work.pop_back_val());
   }
@@ -91,8 +88,18 @@ bool isWaiting(tile::WhileOp loop) {
   return loop.getBody().front().without_terminator().empty();
 }
 
-void dropNeedlessWork(ScopeOp scope, ArrayRef<tile::WhileOp> waits) {
-  const Needed needed(scope, waits);
+bool dependsOn(ScopeOp scope, tile::WhileOp loop, ArrayRef<Operation*> ops) {
+  const Needed needed(scope, loop.getOperation());
+  return llvm::any_of(ops, [&](Operation* op) { return needed.contains(op); });
+}
+
+void dropNeedlessWork(ScopeOp scope, ArrayRef<Operation*> kept) {
+  SmallVector<Operation*> roots(kept);
+  scope.walk([&](Operation* op) {
+    if (op != scope && isSeen(op))
+      roots.push_back(op);
+  });
+  const Needed needed(scope, roots);
   SmallVector<Operation*> needless; // users behind what they use
   scope.walk<WalkOrder::PreOrder>([&](Operation* op) {
     if (op == scope || needed.contains(op) || op->hasTrait<OpTrait::IsTerminator>())

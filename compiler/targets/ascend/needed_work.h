@@ -10,8 +10,11 @@ namespace tilewright::ascend {
 /// A `while` without a body, which waits for what others write.
 bool isWaiting(tile::WhileOp loop);
 
-/// Leaves only what is seen outside of a core, or is one of `waits`, and what that depends on. A variable that decides only about itself, as one that
+/// Whether how often a loop runs depends on any of these operations.
+bool dependsOn(ScopeOp scope, tile::WhileOp loop, mlir::ArrayRef<mlir::Operation*> ops);
+
+/// Leaves only what is seen outside of a core, or is one of `kept`, and what that depends on. A variable that decides only about itself, as one that
 /// says whether a loop of the other kind of core has been left, goes with all that asks for it.
-void dropNeedlessWork(ScopeOp scope, mlir::ArrayRef<tile::WhileOp> waits);
+void dropNeedlessWork(ScopeOp scope, mlir::ArrayRef<mlir::Operation*> kept);
 
 } // namespace tilewright::ascend

@@ -76,17 +76,23 @@ public:
   LogicalResult run() {
     inlineScopes();
     SmallVector<Operation*> foreign;
-    SmallVector<tile::WhileOp> waits;
     scope.walk([&](Operation* op) {
-      if (auto loop = dyn_cast<tile::WhileOp>(op); loop && isWaiting(loop))
-        waits.push_back(loop);
       if (op != scope && isForeign(op, scope.getAgent()))
         foreign.push_back(op);
     });
-    for (Operation* op : foreign)
-      if (op->use_empty())
+    llvm::erase_if(foreign, [](Operation* op) {
+      const bool isUnused = op->use_empty();
+      if (isUnused)
         op->erase();
-    dropNeedlessWork(scope, waits);
+      return isUnused;
+    });
+    SmallVector<Operation*>
+        kept; // a loop that waits, or that may have no end, but for the other kind's
+    scope.walk([&](tile::WhileOp loop) {
+      if (isWaiting(loop) || !dependsOn(scope, loop, foreign))
+        kept.push_back(loop);
+    });
+    dropNeedlessWork(scope, kept);
     return refuseForeign();
   }
 
