@@ -555,3 +555,51 @@ def test_what_one_thread_alone_uses_under_more_conditions(agree):
     rows = [np.where(a > 5, 0, own), np.where((a < 3) & (a != 1), own, 0)]
     given = [a, np.zeros((2, 8), np.int32), 2]
     agree(kernel, given, {1: np.stack(rows).astype(np.int32)})
+
+
+def test_what_one_thread_alone_reads(agree):
+    """The whole block clears it, as others do, too; what these have there nobody asks for."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "int32"), B: T.Tensor((2, 8), "int32"), n: T.int32):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            total = T.alloc_fragment((1,), "int32")
+            most = T.alloc_fragment((2,), "int32")
+            T.clear(total)
+            T.fill(most, n)
+            for k in T.serial(8):
+                if k % 4 == 3:
+                    T.clear(total)
+                if tx <= 1:
+                    most[1] = k
+                if tx == 1 and A[k] > 3:
+                    total[0] += A[k]
+                    most[0] = T.max(most[0], A[k])
+                if tx == 1:
+                    B[0, k] = total[0]
+                    B[1, k] = most[0] + most[1]
+
+    a = np.random.default_rng(4).permutation(8).astype(np.int32)
+    total, rows = 0, []
+    for k, value in enumerate(a):
+        total = (0 if k % 4 == 3 else total) + (value if value > 3 else 0)
+        rows.append((total, max(5, a[: k + 1].max()) + k))
+    agree(kernel, [a, np.zeros((2, 8), np.int32), 5], {1: np.array(rows, np.int32).T})
+
+
+def test_what_others_write_without_the_thread_that_reads(agree):
+    """These keep it from being one: the thread that reads has what it wrote itself."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "int32"), B: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((1,), "int32")
+            own[0] = 1
+            if tx == 2:
+                own[0] = 7
+            if tx == 1:
+                B[0] = own[0]
+
+    agree(kernel, [np.zeros(8, np.int32), np.zeros(1, np.int32)], {1: np.array([1], np.int32)})

@@ -363,13 +363,23 @@ private:
 
 } // namespace
 
-/// Whether one thread alone ever uses a fragment: it keeps there what it wrote itself, in all turns of loops.
+/// Whether one thread alone ever reads a fragment, and whatever others write there it writes, too: then it finds there
+/// what it wrote itself, in all turns of loops, and what the others have nobody asks for.
 static bool isOfOneThread(const FragmentUses& uses, size_t fragment) {
-  BitVector threads;
+  BitVector readers, threads;
   for (const FragmentUse& use : uses.uses)
-    if (touches(use, fragment))
+    if (touches(use, fragment)) {
       threads |= use.comers.known;
-  return threads.count() <= 1;
+      if (llvm::is_contained(use.reads, fragment))
+        readers |= use.comers.known;
+    }
+  if (threads.count() <= 1)
+    return true;
+  return readers.count() == 1 && llvm::all_of(uses.uses, [&](const FragmentUse& use) {
+           const bool isByAll = use.comers.sides.empty() && !use.isEach;
+           return !writesTo(use, fragment) ||
+                  (!readers.test(use.comers.known) && (isByAll || use.comers.known.count() == 1));
+         });
 }
 
 bool isOfSomeThreads(FragmentUses& uses, size_t fragment) {
