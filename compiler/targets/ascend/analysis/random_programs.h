@@ -247,9 +247,13 @@ bool anyRun(const Program& program, unsigned without, unsigned runs, Stop stop,
   return false;
 }
 
+#ifndef TILEWRIGHT_SYNC_CASES
+#define TILEWRIGHT_SYNC_CASES 400
+#endif
+
 inline unsigned cases() {
   const char* wanted = std::getenv("TILEWRIGHT_SYNC_CASES"); // a million takes an hour
-  return wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 400;
+  return wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : TILEWRIGHT_SYNC_CASES;
 }
 
 constexpr unsigned kRuns = 24;

@@ -11,9 +11,7 @@ class Checkpoints {
 public:
   Checkpoints(const Walk& walk, const Block& body)
       : body(body), layout(walk.rows()), numBits(walk.bits()),
-        step(std::max<size_t>((body.size() + most - 1) / most, 1)) {
-    keep(start, walk.initial());
-  }
+        step(std::max<size_t>((body.size() + most - 1) / most, 1)), start(kept(walk.initial())) {}
 
   bool areOf(const Walk& walk) const {
     return layout == walk.rows() && numBits == walk.bits();
@@ -39,10 +37,17 @@ public:
   }
   void note(size_t at, const States& states) {
     if (at > 0 && at % step == 0)
-      keep(held[body[at]], states);
+      held[body[at]] = kept(states);
   }
-  void replace(const Node* node, const States& states) {
-    keep(held[node], states);
+  /// States that outlive the walk that made them.
+  States kept(const States& states) const {
+    States made = states;
+    for (State& state : made)
+      state.moveTo(layout, state.count.size());
+    return made;
+  }
+  void replace(const Node* node, States itsKept) {
+    held[node] = std::move(itsKept);
   }
   void forgetBehind(size_t at) {
     while (++at < body.size())
@@ -50,12 +55,6 @@ public:
   }
 
 private:
-  void keep(States& kept, const States& states) const {
-    kept = states;
-    for (State& state : kept)
-      state.moveTo(layout, state.count.size());
-  }
-
   static constexpr size_t most = 32;
   const Block& body;
   const Layout layout; ///< of those that are held
@@ -121,6 +120,8 @@ bool Removals::isReady() {
   if (known && known->areOf(walk) && !isChanged)
     return isClean;
   if (!known || !known->areOf(walk)) {
+    passed.clear(); // they are of those that were known
+    lastUnmissed = kNone;
     known = std::make_unique<Checkpoints>(walk, program.body);
     isClean = true;
   }
@@ -150,7 +151,7 @@ Verdict Removals::walkWithout(unsigned without, bool areAllAsked) {
   States states = known->startAt(at, walk, program.flags.size());
   for (; at < program.body.size() && !walk.isAnswered() && !isAsBefore(at, states); ++at) {
     if (at > first && known->before(at))
-      passed.emplace_back(program.body[at], states);
+      passed.emplace_back(program.body[at], known->kept(states));
     walk.walkNode(program.body[at], states);
   }
   const bool isToEnd = at == program.body.size();
@@ -174,8 +175,9 @@ void Removals::takeOut(unsigned number) {
   if (!known)
     return;
   if (number == lastUnmissed && isClean && !isChanged) {
-    for (const auto& [node, states] : passed)
-      known->replace(node, states);
+    for (auto& [node, states] : passed)
+      known->replace(node, std::move(states));
+    passed.clear();
   } else {
     known->forgetBehind(placesOf(program.body, number).first);
     isChanged = true;
