@@ -5,6 +5,7 @@
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
 #include "compiler/builder/operands.h"
+#include "compiler/ir/thread_groups.h"
 
 namespace tilewright {
 
@@ -94,7 +95,7 @@ void KernelBuilder::barrier(std::string_view scope, std::optional<int64_t> numbe
                  ", but it must be from 0 to 15");
     return;
   }
-  if (threadCount && (*threadCount < 32 || *threadCount % 32 != 0)) {
+  if (threadCount && (*threadCount < tile::kWarpSize || *threadCount % tile::kWarpSize != 0)) {
     state->error("a named barrier is for whole warps of 32 threads, not for " +
                  std::to_string(*threadCount) + " threads");
     return;

@@ -41,8 +41,8 @@ llvm::SmallVector<Agent*> group(llvm::MutableArrayRef<Agent> agents, const Agent
   const Scope& here = agent.scopes.back();
   int64_t first = here.firstThread, end = here.endThread;
   if (isWarpWide) {
-    first = agent.thread / kWarpSize * kWarpSize;
-    end = std::min(first + kWarpSize, int64_t(agents.size()));
+    first = agent.thread / tile::kWarpSize * tile::kWarpSize;
+    end = std::min(first + tile::kWarpSize, int64_t(agents.size()));
   }
   llvm::SmallVector<Agent*> found;
   for (Agent& other : agents.slice(first, end - first)) {
@@ -164,14 +164,14 @@ void Machine::order(llvm::ArrayRef<Agent*> agents) {
   for (Agent* agent : agents) {
     agent->warpRound = meetings;
     if (isAll)
-      agent->party = agent->thread / kWarpSize;
+      agent->party = agent->thread / tile::kWarpSize;
   }
 }
 
 ThreadPlace Machine::placeOf(const Agent& agent) {
   return {.block = agent.block->number,
           .thread = agent.thread,
-          .warp = agent.thread / kWarpSize,
+          .warp = agent.thread / tile::kWarpSize,
           .party = agent.party,
           .blockRound = agent.block->round,
           .warpRound = agent.warpRound};

@@ -64,12 +64,12 @@ void Authors::keepIf(int64_t itsBlock, uint64_t bits) {
 void Authors::add(const ThreadPlace& place) {
   if (int64_t(lanes.size()) <= place.warp)
     lanes.resize(place.warp + 1, 0);
-  lanes[place.warp] |= uint32_t(1) << (place.thread % kWarpSize);
+  lanes[place.warp] |= uint32_t(1) << (place.thread % tile::kWarpSize);
 }
 
 bool Authors::has(const ThreadPlace& place) const {
   return place.warp < int64_t(lanes.size()) &&
-         ((lanes[place.warp] >> (place.thread % kWarpSize)) & 1) != 0;
+         ((lanes[place.warp] >> (place.thread % tile::kWarpSize)) & 1) != 0;
 }
 
 AccessKind ThreadTouches::kindIn(const Touches& touches, AccessKind kind,

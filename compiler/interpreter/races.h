@@ -2,6 +2,8 @@
 /// Who touched an element since the last point that orders all, for finding races.
 #pragma once
 
+#include "compiler/ir/thread_groups.h"
+
 #include "mlir/IR/Operation.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -39,7 +41,6 @@ private:
   bool hasChanged = false; ///< two values were written
 };
 
-inline constexpr int64_t kWarpSize = 32;
 inline constexpr int64_t kMostWarps = 32; ///< of a block
 
 /// A thread, and what orders it with others of its block and of its warp: both rounds go up at each point

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the IR says of branches that groups of threads take.
+/// Warps, and what the IR says of branches that groups of threads take.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
+
 namespace tilewright::tile {
+
+/// So many threads go together: shuffles, votes and named barriers take whole warps.
+inline constexpr int64_t kWarpSize = 32;
 
 /// On an scf.if: groups of threads take its sides, and do together what stands there. An array of each
 /// side's ranges of threads (first, end, ..); an empty one where the condition says in the run.

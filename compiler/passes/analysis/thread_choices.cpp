@@ -26,11 +26,9 @@ SmallVector<int64_t, 4> rangesOf(const BitVector& members) {
 
 namespace {
 
-constexpr int64_t kWarpSize = 32;
-
 bool areWholeWarps(const BitVector& members) {
   for (unsigned thread = 0; thread < members.size(); ++thread)
-    if (members[thread] != members[thread / kWarpSize * kWarpSize])
+    if (members[thread] != members[thread / tile::kWarpSize * tile::kWarpSize])
       return false;
   return true;
 }
@@ -127,7 +125,7 @@ ThreadChoice ThreadChoices::choiceOf(arith::CmpIOp comparison) {
   }
   choice.isOfWarps = true;
   for (size_t thread = 0; thread < apart.size(); ++thread)
-    choice.isOfWarps &= apart[thread] == apart[thread / kWarpSize * kWarpSize];
+    choice.isOfWarps &= apart[thread] == apart[thread / tile::kWarpSize * tile::kWarpSize];
   return choice;
 }
 

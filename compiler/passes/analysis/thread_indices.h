@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/ir/structure_ops.h"
+#include "compiler/ir/thread_groups.h"
 #include "compiler/passes/analysis/thread_divergence.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -42,12 +43,9 @@ struct ThreadPairs {
   bool has(size_t one, size_t other) const {
     return one != other &&
            (!members || ((*members)[unsigned(one)] && (*members)[unsigned(other)])) &&
-           (!isAcrossWarps || one / kWarpSize != other / kWarpSize);
+           (!isAcrossWarps || one / size_t(tile::kWarpSize) != other / size_t(tile::kWarpSize));
   }
   bool hasAny(size_t threads) const;
-
-private:
-  static constexpr size_t kWarpSize = 32;
 };
 
 class ThreadIndices {

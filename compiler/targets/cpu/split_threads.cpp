@@ -284,14 +284,14 @@ private:
     IndexMath math(builder);
     Value start = group.first;
     if (group.isPart) { // which may begin and end within a warp
-      Value lane = arith::RemUIOp::create(builder, start, math.constant(warpSize));
+      Value lane = arith::RemUIOp::create(builder, start, math.constant(tile::kWarpSize));
       start = math.sub(start, lane);
     }
-    auto loop = tile::ForOp::create(builder, start, group.end, math.constant(warpSize));
+    auto loop = tile::ForOp::create(builder, start, group.end, math.constant(tile::kWarpSize));
     builder.setInsertionPointToStart(loop.getBodyBlock());
     Value first = loop.getInductionVar();
-    Value end = math.add(first, math.constant(warpSize));
-    if (group.isPart || threads % warpSize != 0)
+    Value end = math.add(first, math.constant(tile::kWarpSize));
+    if (group.isPart || threads % tile::kWarpSize != 0)
       end = math.min(end, group.end);
     if (group.isPart)
       first = math.max(first, group.first);

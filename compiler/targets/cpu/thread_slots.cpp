@@ -234,7 +234,7 @@ Value ThreadSlots::partner(tile::ShuffleOp op, Value thread, Value lane) {
   auto mask = [&](Value value, int64_t bits) {
     return arith::AndIOp::create(builder, value, constant(bits)).getResult();
   };
-  Value own = mask(thread, warpSize - 1);
+  Value own = mask(thread, tile::kWarpSize - 1);
   Value warpStart = math.sub(thread, own);
   Value base = math.sub(own, mask(own, width - 1));
   Value operand = arith::IndexCastOp::create(builder, builder.getIndexType(), lane);
@@ -285,7 +285,7 @@ void ThreadSlots::addVote(tile::VoteOp op, Value total, Value condition, Value t
     after = arith::AddIOp::create(builder, before, said);
     break;
   case tile::VoteKind::Ballot: {
-    Value lane = arith::AndIOp::create(builder, thread, constant(warpSize - 1));
+    Value lane = arith::AndIOp::create(builder, thread, constant(tile::kWarpSize - 1));
     Value shift = arith::IndexCastOp::create(builder, scalar, lane);
     after = arith::OrIOp::create(builder, before, arith::ShLIOp::create(builder, said, shift));
     break;

@@ -5,14 +5,13 @@
 
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/ir/thread_groups.h"
 #include "compiler/ir/thread_ops.h"
 
 #include <mlir/IR/IRMapping.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
 
 namespace tilewright::cpu {
-
-inline constexpr int64_t warpSize = 32;
 
 /// Whether threads of a block may do different things.
 bool tellsThreadsApart(tile::LaunchOp launch);
