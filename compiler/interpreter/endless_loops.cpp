@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/interpreter/endless_loops.h"
+#include "compiler/ir/root_buffer.h"
 
 namespace tilewright::interpreter {
 namespace {
-
-mlir::Value allocationOf(mlir::Value buffer) {
-  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
-    buffer = view.getSource();
-  return buffer;
-}
 
 /// Whether something in the loop may write the buffer, or anything has its address.
 bool mayChange(mlir::Value buffer, tile::WhileOp loop) {
@@ -44,7 +39,7 @@ std::optional<std::vector<std::string>> fixedCondition(tile::WhileOp loop, bool 
     if (op->getNumRegions() > 0 || op->hasTrait<mlir::OpTrait::IsTerminator>() || mlir::isPure(op))
       return mlir::WalkResult::advance();
     auto load = llvm::dyn_cast<tile::LoadOp>(op);
-    const mlir::Value root = load ? allocationOf(load.getBuffer()) : mlir::Value();
+    const mlir::Value root = load ? rootBuffer(load.getBuffer()) : mlir::Value();
     if (!root || !isFixed(root, loop, onlyOwn))
       return mlir::WalkResult::interrupt();
     const auto name = root.getDefiningOp<tile::AllocOp>().getSymName();

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/root_buffer.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 
@@ -27,13 +28,6 @@ static AffineMap staticShape(BufferType type, unsigned symbols) {
   for (int64_t dim : type.getShape())
     dims.push_back(getAffineConstantExpr(dim, type.getContext()));
   return AffineMap::get(0, symbols, dims, type.getContext());
-}
-
-/// Follows views to the kernel's argument.
-static Value storageOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewOp>())
-    buffer = view.getSource();
-  return buffer;
 }
 
 namespace {
@@ -87,7 +81,7 @@ static bool isMadeOf(Value number, Value storage, int depth = 0) {
   if (!op || depth > 8)
     return false;
   if (auto load = dyn_cast<LoadOp>(op))
-    return storageOf(load.getBuffer()) == storage;
+    return rootBuffer(load.getBuffer()) == storage;
   const bool mayChoose = isa<arith::SelectOp, arith::CmpFOp, arith::CmpIOp>(op);
   if (!isa_and_nonnull<arith::ArithDialect>(op->getDialect()) || mayChoose)
     return false;
@@ -104,7 +98,7 @@ static bool isUpdate(Operation* op, Value buffer) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return !reduce.getClear();
   auto store = dyn_cast<StoreOp>(op);
-  return store && isMadeOf(store.getValue(), storageOf(buffer));
+  return store && isMadeOf(store.getValue(), rootBuffer(buffer));
 }
 
 llvm::DenseSet<Operation*> unusedOps(func::FuncOp kernel) {
@@ -129,7 +123,7 @@ llvm::MapVector<Value, BufferTraffic> bufferTraffic(func::FuncOp kernel) {
       if (!isa<BufferType>(operand.getType()))
         continue;
       const Effect effect = effectOn(op, operand);
-      BufferTraffic& buffer = traffic[storageOf(operand)];
+      BufferTraffic& buffer = traffic[rootBuffer(operand)];
       if (effect.reads && !buffer.reader)
         buffer.reader = op;
       buffer.isWritten |= effect.writes;

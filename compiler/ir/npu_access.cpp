@@ -2,6 +2,7 @@
 #include "compiler/ir/npu_access.h"
 
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/root_buffer.h"
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Support/MathExtras.h>
@@ -21,9 +22,7 @@ void setRowBytes(Access& access, int64_t count, int64_t bytes, int64_t pitch) {
 }
 
 Value storageOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
-    buffer = view.getSource();
-  return buffer;
+  return rootBuffer(buffer);
 }
 
 SmallVector<Operation*> usersOf(Value buffer) {

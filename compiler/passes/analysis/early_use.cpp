@@ -2,6 +2,7 @@
 #include "compiler/passes/analysis/early_use.h"
 
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/root_buffer.h"
 #include "compiler/ir/structure_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -15,10 +16,7 @@ using namespace mlir;
 namespace {
 
 bool isOf(tile::LoadOp load, Value tile) {
-  Value buffer = load.getBuffer();
-  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
-    buffer = view.getSource();
-  return buffer == tile;
+  return rootBuffer(load.getBuffer()) == tile;
 }
 
 /// Whether anything that a tile held goes into a number, be it only in some cases.

@@ -24,12 +24,6 @@ bool isSource(Operation& op) {
 
 } // namespace
 
-Value rootBuffer(Value buffer) {
-  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
-    buffer = view.getSource();
-  return buffer;
-}
-
 ThreadDivergence::ThreadDivergence(tile::LaunchOp launch, llvm::ArrayRef<Operation*> together)
     : together(together.begin(), together.end()) {
   do {

@@ -2,14 +2,12 @@
 /// What may differ from thread to thread of a block.
 #pragma once
 
+#include "compiler/ir/root_buffer.h"
 #include "compiler/ir/structure_ops.h"
 
 #include "llvm/ADT/DenseSet.h"
 
 namespace tilewright {
-
-/// The buffer that a view, or a view of one, shows.
-mlir::Value rootBuffer(mlir::Value buffer);
 
 /// A value differs if a thread id, a shuffle or something of the thread's own goes into it; an op of
 /// control flow if the threads may take different ways through it. A load from memory of the block

@@ -2,6 +2,7 @@
 #include "compiler/targets/cpu/carried_memory.h"
 
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/root_buffer.h"
 
 #include <llvm/ADT/DenseSet.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -150,13 +151,6 @@ private:
   Value variable;
 };
 
-/// The buffer that a view is of.
-Value rootOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
-    buffer = view.getSource();
-  return buffer;
-}
-
 bool isSharedByIterations(tile::StoreOp store, Operation* loop) {
   Operation* source = store.getBuffer().getDefiningOp();
   const auto type = cast<BufferType>(store.getBuffer().getType());
@@ -168,11 +162,11 @@ bool isSharedByIterations(tile::StoreOp store, Operation* loop) {
 
 bool carriesMemory(scf::ForOp loop) {
   llvm::DenseSet<Value> read;
-  loop->walk([&](tile::LoadOp load) { read.insert(rootOf(load.getBuffer())); });
+  loop->walk([&](tile::LoadOp load) { read.insert(rootBuffer(load.getBuffer())); });
   const LoopIndices indices(loop);
   return loop
       ->walk([&](tile::StoreOp store) {
-        const bool isReadToo = read.contains(rootOf(store.getBuffer()));
+        const bool isReadToo = read.contains(rootBuffer(store.getBuffer()));
         return isSharedByIterations(store, loop) ||
                        (isReadToo && !indices.areApart(store.getIndices()))
                    ? WalkResult::interrupt()
