@@ -67,9 +67,13 @@ llvm::SmallVector<Known> conditionsHere(const Construction& state) {
       known.emplace_back(promise.condition, true);
   const size_t promised = known.size();
   for (mlir::Region* region = state.ir.getInsertionBlock()->getParent(); region;
-       region = region->getParentRegion())
+       region = region->getParentRegion()) {
+    auto loop = mlir::dyn_cast<tile::WhileOp>(region->getParentOp());
     if (auto branch = mlir::dyn_cast<mlir::scf::IfOp>(region->getParentOp()))
       known.emplace_back(branch.getCondition(), region == &branch.getThenRegion());
+    else if (loop && region == &loop.getBody())
+      known.emplace_back(loop.getCondition().front().getTerminator()->getOperand(0), true);
+  }
   std::reverse(known.begin() + ptrdiff_t(promised), known.end());
   for (const Known& assumption : state.assumptions)
     if (assumption.first)

@@ -2,6 +2,7 @@
 #include "compiler/builder/linear_form.h"
 
 #include "compiler/ir/floor_divisor.h"
+#include "compiler/ir/root_buffer.h"
 #include "compiler/ir/tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -89,27 +90,59 @@ bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth) {
   return addTerm(form, value, scale);
 }
 
-bool writesNothing(mlir::Operation& op) {
+/// Whether an operation leaves alone what `load` reads. An element that is stored is of one buffer.
+bool leavesAlone(mlir::Operation& op, tile::LoadOp load) {
+  if (auto store = mlir::dyn_cast<tile::StoreOp>(op)) {
+    const mlir::Value read = rootBuffer(load.getBuffer());
+    return read.getDefiningOp<tile::AllocOp>() && rootBuffer(store.getBuffer()) != read;
+  }
   return mlir::isa<tile::LoadOp>(op) || mlir::isMemoryEffectFree(&op);
 }
 
-/// Nothing is written from the first of two loads to the second, which may stand in a branch: equal places give equal
-/// values.
-bool nothingIsWrittenBetween(mlir::Operation* first, mlir::Operation* second) {
+/// Whether all operations of a block before one do.
+bool isLeftAloneBefore(mlir::Operation* end, tile::LoadOp load) {
+  for (mlir::Operation* op = end->getPrevNode(); op; op = op->getPrevNode())
+    if (!leavesAlone(*op, load))
+      return false;
+  return true;
+}
+
+/// The operation of a block in which a load stands that may be in branches; null if these write before it what it
+/// reads, or other structures are in the way.
+mlir::Operation* placeIn(mlir::Block* block, tile::LoadOp load) {
+  mlir::Operation* op = load;
+  for (; op->getBlock() != block; op = op->getParentOp())
+    if (!mlir::isa_and_present<mlir::scf::IfOp>(op->getParentOp()) || !isLeftAloneBefore(op, load))
+      return nullptr;
+  return op;
+}
+
+/// Nothing is written from a load in the condition of the innermost `while` around another one to that.
+bool isSameAsAsked(tile::LoadOp asked, tile::LoadOp load) {
+  auto loop = mlir::dyn_cast<tile::WhileOp>(asked->getParentOp());
+  if (!loop || load->getParentOfType<tile::WhileOp>() != loop ||
+      asked->getParentRegion() != &loop.getCondition() ||
+      !loop.getBody().isAncestor(load->getParentRegion()))
+    return false;
+  mlir::Operation* place = placeIn(&loop.getBody().front(), load);
+  return place && isLeftAloneBefore(place, load) &&
+         isLeftAloneBefore(asked->getBlock()->getTerminator(), load);
+}
+
+/// Nothing is written from the first of two loads to the second, which may stand in a branch, or in a loop of which the
+/// first one asks: equal places give equal values.
+bool nothingIsWrittenBetween(tile::LoadOp first, tile::LoadOp second) {
+  if (isSameAsAsked(first, second) || isSameAsAsked(second, first))
+    return true;
   if (!first->getBlock()->findAncestorOpInBlock(*second))
     std::swap(first, second);
-  mlir::Operation* outer = second;
-  for (; outer->getBlock() != first->getBlock(); outer = outer->getParentOp()) {
-    if (!mlir::isa_and_present<mlir::scf::IfOp>(outer->getParentOp()))
-      return false;
-    for (mlir::Operation* op = outer->getPrevNode(); op; op = op->getPrevNode())
-      if (!writesNothing(*op))
-        return false;
-  }
-  if (outer->isBeforeInBlock(first))
-    std::swap(first, outer);
-  for (mlir::Operation* op = first; op != outer; op = op->getNextNode())
-    if (!writesNothing(*op))
+  mlir::Operation *start = first, *end = placeIn(first->getBlock(), second);
+  if (!end)
+    return false;
+  if (end->isBeforeInBlock(start))
+    std::swap(start, end);
+  for (mlir::Operation* op = start; op != end; op = op->getNextNode())
+    if (!leavesAlone(*op, first))
       return false;
   return true;
 }
@@ -129,7 +162,8 @@ bool isSame(mlir::Value left, mlir::Value right, int& budget) {
   };
   return mlir::OperationEquivalence::isEquivalentTo(a, b, operandsAgree, nullptr,
                                                     mlir::OperationEquivalence::IgnoreLocations) &&
-         (!isLoad || nothingIsWrittenBetween(a, b));
+         (!isLoad ||
+          nothingIsWrittenBetween(mlir::cast<tile::LoadOp>(a), mlir::cast<tile::LoadOp>(b)));
 }
 
 } // namespace

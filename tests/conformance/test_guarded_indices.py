@@ -241,3 +241,58 @@ def test_a_number_on_both_sides_of_a_condition(agree):
 
     expected = np.array([A[3], A[2], A[1], A[0]], np.int32)
     agree(kernel, [A, np.zeros(4, np.int32), 4, 3], {1: expected})
+
+
+def test_what_a_while_asks(agree):
+    """It holds in the body up to where its variable changes."""
+
+    @T.prim_func
+    def kernel(A: ROW, B: T.Tensor((4, 8), "int32"), n: T.int32):
+        with T.Kernel(1, threads=1):
+            x = T.alloc_var("int32", init=-n)
+            y = T.alloc_var("int32", init=0)
+            while x < 0 and y < 9:
+                B[0, x + 8] = A[x]
+                if y == 2:
+                    B[1, x + 8] = A[x]
+                x += 1
+                if x >= 0:
+                    B[2, x] = A[x]
+                y += 1
+            while x - 2 < 0:
+                B[3, x] = A[x - 2]
+                x += 1
+
+    expected = np.zeros((4, 8), np.int32)
+    expected[0, 3:8] = A[-5:]
+    expected[1, 5] = A[-3]
+    expected[2, 0] = A[0]
+    expected[3, :2] = A[-2:]
+    agree(kernel, [A, np.zeros((4, 8), np.int32), 5], {1: expected})
+
+
+def test_what_a_while_does_not_say(agree):
+    """Behind a change, in a loop within, of another number: such indices count from the start."""
+
+    @T.prim_func
+    def kernel(A: ROW, B: T.Tensor((3, 8), "int32"), n: T.int32):
+        with T.Kernel(1, threads=1):
+            x = T.alloc_var("int32", init=-n)
+            z = T.alloc_var("int32", init=-n)
+            while x < 0:
+                x += 1
+                B[0, x + 5] = A[x]
+                z = x + 2
+                if x > -3:
+                    B[1, x + 5] = A[z]
+            x = -2
+            while x < 0:
+                for i in T.serial(3):
+                    B[2, i] = A[x + i]
+                    x += 1
+
+    expected = np.zeros((3, 8), np.int32)
+    expected[0, 5] = A[0]
+    expected[1, 3:6] = A[:3]
+    expected[2, :3] = [0, A[0], A[2]]
+    agree(kernel, [A, np.zeros((3, 8), np.int32), 5], {1: expected})
