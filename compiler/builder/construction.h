@@ -52,6 +52,7 @@ struct ValueRecord {
   std::optional<Constant> constant; // a literal, if `isLiteral`
   bool isLiteral = false;
   bool isIndex = false;    // int32 for promotion, but of type `index` in the IR
+  bool isInt32 = false;    // an index that T.cast made: what is computed with it is int32 indeed
   mlir::AffineExpr affine; // over symbols, where it is one: what a tensor's shape may be made of
   int64_t frame = 0;       // serial number of the scope that made it
   std::string name;        // of symbols, scalars and loop variables

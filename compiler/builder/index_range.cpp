@@ -3,7 +3,10 @@
 
 #include "compiler/builder/linear_form.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <limits>
 
 namespace tilewright::builder {
 namespace {
@@ -59,6 +62,23 @@ std::optional<ExactRange> rangeOf(mlir::Value index) {
       return std::nullopt;
   }
   return range;
+}
+
+bool isOfInt32(mlir::Value index) {
+  using Limits = std::numeric_limits<int32_t>;
+  if (const auto range = rangeOf(index))
+    return range->least >= Limits::min() && range->greatest <= Limits::max();
+  mlir::Operation* op = index.getDefiningOp();
+  if (!op || !mlir::isa<mlir::arith::ArithDialect>(op->getDialect()))
+    return true; // a variable
+  if (mlir::isa<mlir::arith::IndexCastOp, mlir::arith::IndexCastUIOp>(op))
+    return op->getOperand(0).getType().isInteger(32);
+  const bool isWithinOperands =
+      mlir::isa<mlir::arith::FloorDivSIOp, mlir::arith::CeilDivSIOp, mlir::arith::DivSIOp,
+                mlir::arith::RemSIOp, mlir::arith::MinSIOp, mlir::arith::MaxSIOp,
+                mlir::arith::AndIOp, mlir::arith::OrIOp, mlir::arith::XOrIOp, mlir::arith::ShRSIOp>(
+          op);
+  return isWithinOperands && llvm::all_of(op->getOperands(), isOfInt32);
 }
 
 std::optional<int64_t> constantDifference(mlir::Value left, mlir::Value right) {

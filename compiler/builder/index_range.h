@@ -16,6 +16,9 @@ struct ExactRange {
 /// bounds; nothing for any other.
 std::optional<ExactRange> rangeOf(mlir::Value index);
 
+/// Whether an index is sure to be one of the numbers of int32. Its variables are, which have that dtype for promotion.
+bool isOfInt32(mlir::Value index);
+
 /// `left - right` where that is the same number for all values of the variables in them: `(k + 1) * 64 - k * 64`,
 /// `k % 3 + 1 - k % 3`, `I[k] + 1 - I[k]` with nothing written between the two reads.
 std::optional<int64_t> constantDifference(mlir::Value left, mlir::Value right);

@@ -4,6 +4,7 @@
 
 #include "compiler/builder/choices.h"
 #include "compiler/builder/element_types.h"
+#include "compiler/builder/index_range.h"
 #include "compiler/builder/promotion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -233,6 +234,9 @@ Value KernelBuilder::binary(std::string_view name, Value left, Value right) {
   }
   if (auto folded = foldToValue(*state, *op, left, right, promoted))
     return *folded;
+  const bool isInt32 =
+      promoted.isIndex && (state->record(left).isInt32 || state->record(right).isInt32);
+  promoted.isIndex &= !isInt32 || *op != BinaryOp::Pow;
   bool isLogical = builder::isLogical(*op);
   mlir::Value a = isLogical ? state->toBool(left) : toPromoted(*state, left, promoted);
   if (*op == BinaryOp::Pow && !promoted.dtype.isFloat())
@@ -243,7 +247,12 @@ Value KernelBuilder::binary(std::string_view name, Value left, Value right) {
   mlir::Value result = emitBinary(*state, *op, a, b, promoted.dtype);
   if (isComparison(*op) || isLogical)
     return state->add(result, Dtype::boolean());
+  if (isInt32 && !builder::isOfInt32(result))
+    return state->add(emitBinary(*state, *op, state->toIr(left, promoted.dtype),
+                                 state->toIr(right, promoted.dtype), promoted.dtype),
+                      promoted.dtype);
   Value value = state->add(result, promoted.dtype, promoted.isIndex);
+  state->record(value).isInt32 = isInt32;
   trackAffine(*state, *op, left, right, value);
   return value;
 }
@@ -286,10 +295,11 @@ Value KernelBuilder::unary(std::string_view name, Value operand) {
   if (!dtype->isFloat() && isClassification(*op))
     return constant(*op == UnaryOp::IsFinite);
   const ValueRecord record = state->record(operand);
+  const bool isCount = *op == UnaryOp::PopCount || *op == UnaryOp::Clz; // of the bits of the dtype
   if (record.constant) {
     bool isLiteral = record.isLiteral && *op != UnaryOp::LogicalNot &&
                      operand.dtype().kind() != ScalarKind::UInt64;
-    const bool staysIndex = record.isIndex && *dtype == Dtype::int32();
+    const bool staysIndex = record.isIndex && *dtype == Dtype::int32() && !isCount;
     bool keeps = staysIndex || (isLiteral && record.constant->isReal == dtype->isFloat());
     auto converted = keeps ? record.constant : foldCast(*record.constant, operand.dtype(), *dtype);
     const bool isWide = isLiteral || staysIndex;
@@ -299,12 +309,14 @@ Value KernelBuilder::unary(std::string_view name, Value operand) {
     if (folded)
       return state->addConstant(*folded, *dtype, isLiteral);
   }
-  bool isIndex = record.isIndex && *dtype == Dtype::int32();
+  bool isIndex = record.isIndex && *dtype == Dtype::int32() && !isCount;
   mlir::Value value = *op == UnaryOp::LogicalNot
                           ? state->toBool(operand)
                           : toPromoted(*state, operand, {*dtype, isIndex, false});
   mlir::Value result = emitUnary(*state, *op, value, *dtype);
-  return state->add(result, isClassification(*op) ? Dtype::boolean() : *dtype, isIndex);
+  Value made = state->add(result, isClassification(*op) ? Dtype::boolean() : *dtype, isIndex);
+  state->record(made).isInt32 = isIndex && record.isInt32;
+  return made;
 }
 
 /// The dtype in which x * y + z is rounded once, or nothing where the operators' dtypes count.
@@ -347,7 +359,15 @@ Value KernelBuilder::cast(Value value, Dtype dtype) {
   if (record.constant)
     if (auto folded = builder::foldCast(*record.constant, value.dtype(), dtype))
       return state->addConstant(*folded, dtype);
-  if (value.dtype() == dtype && !record.isLiteral)
+  if (value.dtype() == dtype && record.isIndex && builder::isOfInt32(record.ir)) {
+    Value same = state->add(record.ir, dtype, true);
+    ValueRecord& made = state->record(same);
+    made.affine = state->record(value).affine;
+    made.name = state->record(value).name;
+    made.isInt32 = true;
+    return same;
+  }
+  if (value.dtype() == dtype && !record.isLiteral && !record.isIndex)
     return value;
   return state->add(state->toIr(value, dtype), dtype);
 }

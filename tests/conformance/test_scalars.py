@@ -290,3 +290,59 @@ def test_nan_in_maximum_is_skipped(agree):
 
     x = np.array([np.nan, -1, 2, np.inf], np.float32)
     agree(clamp, [x, np.zeros_like(x)], {1: np.array([0, 0, 2, np.inf], np.float32)})
+
+
+def test_numbers_of_loops_that_are_cast_to_int32(agree):
+    """What is computed with them wraps; without a cast it doesn't. Bits are counted of 32."""
+    symbol = T.dynamic("m")
+
+    @T.prim_func
+    def kernel(
+        C: T.Tensor((symbol,), "int32"), B: T.Tensor((10, 8), "int32"), D: T.Tensor((4, 8), "int64")
+    ):
+        with T.Kernel(1, threads=8):
+            tx = T.get_thread_binding()
+            cast = T.cast(tx, "int32")
+            B[0, tx] = cast * 1103515245 + 12345 >> 16
+            B[1, tx] = T.int32(tx - 4) << 30 >> 29
+            B[2, tx] = T.clz(tx + 1)
+            B[3, tx] = T.popcount(-tx - 1)
+            B[4, tx] = T.popcount(~cast)
+            B[5, tx] = T.clz(symbol) - T.clz(T.cast(symbol, "int32") * 65536 * 65536)
+            for i in T.serial(symbol):
+                B[6, i] = T.cast(i, "int32") * 1000000007 // 3
+            for i in T.Parallel(8):
+                B[7, i] = 31 - T.clz(i + 1)
+                B[8, i] = (-i.astype("int32") * 3) ** 21 % 5
+            B[9, T.cast(tx // 2 * 2, "int32") + T.int32(tx) % 2] = C[T.cast(tx, "int32") // 2]
+            D[0, tx] = T.cast(tx * 1000000000, "int32")
+            D[1, tx] = tx * 1000000000
+            D[2, tx] = T.max(cast, 2) * 1000000000
+            D[3, tx] = cast - 2147483647 - T.int32(3)
+
+    def wrapped(numbers):
+        return (numbers + 2**31) % 2**32 - 2**31
+
+    i = np.arange(8, dtype=np.int64)
+    c = np.arange(8, dtype=np.int32) * 3
+    powers = np.array([wrapped(int(-k * 3) ** 21) for k in range(8)])
+    rows = [
+        wrapped(i * 1103515245 + 12345) >> 16,
+        wrapped((i - 4) << 30) >> 29,
+        [31 - int(k + 1).bit_length() + 1 for k in i],
+        [bin(2**32 - 1 - k).count("1") for k in i],
+        [bin(2**32 - 1 - k).count("1") for k in i],
+        np.full(8, 28 - 32),
+        wrapped(i * 1000000007) // 3,
+        [int(k + 1).bit_length() - 1 for k in i],
+        powers % 5,
+        c[i // 2],
+    ]
+    wide = [
+        wrapped(i * 1000000000),
+        i * 1000000000,
+        wrapped(np.maximum(i, 2) * 1000000000),
+        wrapped(i - 2147483647 - 3),
+    ]
+    expected = {1: np.array(rows).astype(np.int32), 2: np.array(wide)}
+    agree(kernel, [c, np.zeros((10, 8), np.int32), np.zeros((4, 8), np.int64)], expected)
