@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_group import KernelGroup
+from kernel_group import AUTOMATIC, KernelGroup, compiled
 
 import tilewright
 import tilewright.language as T
@@ -149,6 +149,30 @@ def that_waits_and_is_left(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-d
         T.copy(y, C[cid, :])
 
 
+def with_an_exit_by_hand(is_left_set: bool) -> Any:
+    """Its condition waits; a turn that ends early sets the flag, too, unless it is forgotten."""
+
+    @T.prim_func
+    def main(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+        with T.Kernel(8, is_npu=True, threads=1) as cid:
+            y = T.alloc_ub((16,), "int32")
+            T.copy(A[cid, :], y)
+            T.set_flag("mte2", "v", 0)
+            T.wait_flag("mte2", "v", 0)
+            T.tile.add(y, y, 1)
+            T.set_flag("v", "s", 0)
+            while is_low(y):
+                T.tile.add(y, y, 1)
+                T.set_flag("v", "s", 0)
+                if cid == 3:
+                    if not is_left_set:
+                        T.wait_flag("v", "s", 0)
+                    break
+            T.copy(y, C[cid, :])
+
+    return main
+
+
 def stored(rows: Any) -> Any:  # noqa: ANN401
     """What in_a_loop stores, row by row, in Python."""
     out = np.zeros_like(rows)
@@ -213,11 +237,24 @@ for title, by_hand, last in (
 ):
     wanted = raised_by_one(numbers, last)
     GROUP.add(title, by_hand, [numbers, np.zeros_like(numbers)], wanted, configs={})
+    GROUP.add(f"{title}, automatic", by_hand, [numbers, np.zeros_like(numbers)], wanted)
 
 
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_numbers(name: str) -> None:
     GROUP.check(name)
+
+
+@pytest.mark.parametrize("name", [name for name in GROUP.cases if name.startswith("that")])
+def test_flags_by_hand_are_followed(name: str) -> None:
+    assert GROUP.told(name) == []
+
+
+@pytest.mark.parametrize("configs", [{}, AUTOMATIC])
+def test_a_flag_that_a_break_leaves_set(configs: dict[Any, Any]) -> None:
+    assert compiled(with_an_exit_by_hand(is_left_set=False), configs)[1] == []
+    _, told = compiled(with_an_exit_by_hand(is_left_set=True), configs)
+    assert "event 0 from V to S matches only if branches go together" in told[-1]
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

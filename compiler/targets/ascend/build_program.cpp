@@ -12,6 +12,7 @@
 #include "compiler/targets/ascend/global_boxes.h"
 #include "compiler/targets/ascend/index_terms.h"
 #include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/mark_statements.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
 #include "compiler/targets/ascend/scalar_agents.h"
@@ -241,6 +242,9 @@ private:
       for (Block& each : region)
         translate(each, node, node->body, scope);
     auto repeat = dyn_cast<tile::WhileOp>(op);
+    if (Value state = repeat ? stateThatEnds(repeat) : Value())
+      std::tie(node->variable, node->value) =
+          std::pair(variableOf(state).value_or(model::kNone), kLeftState);
     if (repeat && own != OwnCrossFlags::WithinCores) // nothing can be put in there alone
       addLastAsking(repeat, parent, block, scope);
     const auto last = std::find_if(block.rbegin(), block.rend(), [](const Node* each) {

@@ -2,6 +2,8 @@
 /// Where loops are left early.
 #pragma once
 
+#include "compiler/ir/structure_ops.h"
+
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Operation.h>
 
@@ -14,5 +16,9 @@ bool hasExit(mlir::Operation* op);
 
 /// Makes branches of all exits of a kernel, as the pass StructureExits does.
 void structureExits(mlir::func::FuncOp kernel);
+
+/// Of a `while` that only its `break`s end, which are branches: the variable that is `kLeftState` then. Null of others.
+mlir::Value stateThatEnds(tile::WhileOp loop);
+inline constexpr int kLeftState = 2;
 
 } // namespace tilewright::ascend

@@ -37,6 +37,7 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -45,7 +46,7 @@ using namespace mlir;
 using tile::BufferType;
 using tile::MemorySpace;
 
-enum Exit : int32_t { GoOn = 0, NextIteration = 1, Left = 2 };
+enum Exit : int32_t { GoOn = 0, NextIteration = 1, Left = kLeftState };
 
 /// Whether a block leaves its loop, not only an iteration.
 bool hasBreak(Block& block) {
@@ -259,6 +260,31 @@ void structureExits(func::FuncOp kernel) {
     if (llvm::any_of(body, [](Operation& op) { return hasExit(&op); }))
       LoopRewriter(loop).run(body);
   }
+}
+
+Value stateThatEnds(tile::WhileOp loop) {
+  auto condition = cast<tile::ConditionOp>(loop.getCondition().front().getTerminator());
+  const auto loadIn = [](Value compared) {
+    auto compare = compared.getDefiningOp<arith::CmpIOp>();
+    return compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+  };
+  tile::LoadOp given = loadIn(condition.getCondition());
+  Operation* answer = given ? given.getBuffer().getDefiningOp() : nullptr;
+  if (!answer || !answer->hasAttr(kExitStateAttr))
+    return {};
+  Value state; // askOnlyInside stores 0, and the answer in a branch on the state
+  for (Operation* user : answer->getUsers()) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    if (!store || getConstantIntValue(store.getValue()) == 0)
+      continue;
+    auto wide = store.getValue().getDefiningOp<arith::ExtUIOp>();
+    auto branch = dyn_cast<scf::IfOp>(store->getParentOp());
+    tile::LoadOp now = branch ? loadIn(branch.getCondition()) : tile::LoadOp();
+    if (state || !now || !getConstantIntValue(wide ? wide.getIn() : store.getValue()))
+      return {};
+    state = now.getBuffer();
+  }
+  return state;
 }
 
 std::unique_ptr<Pass> createStructureExits(bool always) {

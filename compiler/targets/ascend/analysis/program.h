@@ -238,7 +238,7 @@ struct Node {
   /// If: the number of what it asks, where that is the same in all iterations; other branches may ask the same.
   unsigned question = kNone;
   /// Assign: the variable that gets `value`. If: the one that is asked, if any, how it compares with `value`; that and
-  /// the conditions say the same, or, with `isBoth`, both must hold.
+  /// the conditions say the same, or, with `isBoth`, both must hold. Loop: it ends where this one is `value`, if any.
   unsigned variable = kNone;
   int value = 0;
   Comparison compares = Comparison::Equal;

@@ -92,6 +92,10 @@ private:
   void fillWithExit(Node& loop, Block& around, Node* parent, unsigned depth) {
     constexpr int goesOn = 0, isNext = 1, isLeft = 2;
     const unsigned variable = program.variables++;
+    if (loop.trips < 0 && chance(30)) { // nothing else ends it
+      loop.variable = variable;
+      loop.value = isLeft;
+    }
     // Stands before the loop.
     around.pop_back();
     assign(around, parent, variable, goesOn);
@@ -102,7 +106,7 @@ private:
     Node* exit = program.add(runs->body, runs, NodeKind::If);
     if (chance(50))
       fill(exit->body, exit, depth + 2, 1);
-    assign(exit->body, exit, variable, chance(75) ? isLeft : isNext);
+    assign(exit->body, exit, variable, loop.variable != kNone || chance(75) ? isLeft : isNext);
     Node* rest = addIfOn(runs->body, runs, variable, Comparison::Equal, goesOn);
     fill(rest->body, rest, depth + 1, below(2) + 1);
     loop.forgets.push_back(variable);
@@ -116,7 +120,7 @@ private:
       const Node* loop = loops[static_cast<size_t>(below(std::ssize(loops)))];
       Condition condition{static_cast<Comparison>(below(6)), below(9) - 4, {}};
       const Term term{loop->id, chance(50) ? 1 : -1};
-      if (loop->trips < 0 && chance(50))
+      if (loop->trips < 0 && loop->variable == kNone && chance(50))
         condition.left.push_back(term);
       else if (chance(20))
         condition = {Comparison::Equal, 0, {{loop->id, 1, 2, below(2)}}};

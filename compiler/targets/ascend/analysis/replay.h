@@ -22,6 +22,8 @@ public:
          std::map<unsigned, int64_t> values = {})
       : program(program), choose(std::move(choose)), without(without), values(std::move(values)) {
     flatten(program.body);
+    if (isEndless)
+      events.clear(); // no run goes so
     execute();
   }
 
@@ -29,6 +31,7 @@ public:
   std::set<std::pair<unsigned, unsigned>> hazards;
   bool hasFlagFault = false;
   bool isDeadlocked = false;
+  bool isEndless = false;
   bool areNotesTrue = true; ///< a branch that goes by what another one notes would itself say so
   bool isClean() const {
     return hazards.empty() && !hasFlagFault && !isDeadlocked && areNotesTrue;
@@ -88,12 +91,21 @@ private:
         addSync(sync, node);
   }
   void flattenLoop(const Node* node) {
+    if (node->variable != kNone)
+      return flattenUntilLeft(node);
     const int64_t trips = node->trips >= 0 ? node->trips : choose(*node);
     length[node->id] = trips;
     for (int64_t i = 0; i < trips; ++i) {
       iteration[node->id] = i;
       flatten(node->body);
     }
+  }
+  void flattenUntilLeft(const Node* node) {
+    constexpr int64_t most = 12;
+    int64_t& i = iteration[node->id];
+    for (i = 0; i < most && assigned[node->variable] != node->value; ++i)
+      flatten(node->body);
+    isEndless = isEndless || i == most;
   }
   /// Whether all conditions of a statement or branch hold.
   bool isTrue(const Node& node) {

@@ -256,7 +256,8 @@ void Slice::keepNodes(const Program& program) {
   for (bool isMore = true; isMore;) {
     isMore = false;
     for (const Node& node : program.nodes)
-      if (kept[node.id] && node.kind == NodeKind::If && node.variable != kNone)
+      if (kept[node.id] && (node.kind == NodeKind::If || node.kind == NodeKind::Loop) &&
+          node.variable != kNone)
         variables.insert(node.variable);
     for (const Node& node : program.nodes) {
       const unsigned assigned = node.kind == NodeKind::Assign ? node.variable : node.notes;

@@ -242,6 +242,10 @@ private:
     if (loop->mostTrips >= 0)
       rest->mostTrips = std::max<int64_t>(loop->mostTrips - first, 0);
     rest->whole = loop->whole;
+    if (asksFor(loop->variable)) {
+      rest->variable = loop->variable;
+      rest->value = loop->value;
+    }
     copyIteration(loop, {first, rest->id, rest->trips, {behind, left(first).high}, behind},
                   rest->body, rest);
     if (isKnown)

@@ -446,6 +446,12 @@ private:
     ++openLoops;
     walkTurns(loop, states);
     --openLoops;
+    const auto goesOn = [&](const State& state) {
+      return loop->variable != kNone && state.values[loop->variable] != kNoValue &&
+             state.values[loop->variable] != loop->value;
+    };
+    if (!std::ranges::all_of(states, goesOn))
+      std::erase_if(states, goesOn);
   }
 
   void walkTurns(const Node* loop, States& states) {
