@@ -191,9 +191,9 @@ TILEWRIGHT_EXPORT void runCall(uint64_t tilingKey, const KernelCall& call);
 /// What the calling thread enqueues from now on looks at `flag` (LaunchRequest::stop), which must
 /// live until it has ended. Null: at nothing. A C name, for those who look for it at run time.
 extern "C" TILEWRIGHT_EXPORT void tilewrightAscendStopFlag(const volatile int32_t* flag);
-/// What the kernel that the calling thread enqueues next calls its tensors, for findings: of each its name, first byte
-/// on chip, bits of an element, elements from row to row (0: they don't lie in rows) and extents (-1: not known), with
-/// blanks between and a semicolon behind. The text must live as long as the kernel.
+/// What the kernel that the calling thread enqueues next calls its tensors, for findings: of each its name (`x*3` of
+/// three versions that lie one behind the other), first byte on chip, bits of an element, elements from row to row (0:
+/// they don't lie in rows) and extents (-1: not known), with blanks between and a semicolon behind. The text must live as long as the kernel.
 extern "C" TILEWRIGHT_EXPORT void tilewrightAscendTensorNames(const char* names);
 /// Findings of what the calling thread enqueues from now on go to `tell` and aren't printed; what `to` points to must
 /// live until the launches have ended. Null: to nobody else.

@@ -276,6 +276,8 @@ public:
   const std::atomic<bool>* inspected = nullptr;
   std::atomic<bool>* someHaveFailed = nullptr; ///< of the launch
   const void* kernelCode = nullptr;            ///< an address in it
+  std::vector<Interval>
+      versions; ///< the first one of each tensor, by its number; empty: there is one only
   /// Cores whose state isn't the same may repeat themselves for so much longer.
   static constexpr double patienceWithoutProof = 7;
   Recurrence recurrence;
@@ -335,6 +337,8 @@ private:
   std::vector<ReportNote> workingNotes(const std::string& advice) const;
   /// Fails in the kernel's words if it has a name for the tensor, and the bytes are not all its own.
   void failBeyond(const Operand& operand, Interval bytes, bool isWritten, Place place);
+  /// Of a tensor in versions: what lies behind one of them isn't its own, but the next one's.
+  void checkVersion(const Access& access, uint32_t site);
   void checkGlobal(const Access& access, uint32_t site);
   /// GM that is there, but not given to the tensor.
   /// `takesBlocks`: what it reads is rounded up to whole blocks of 32 bytes, which may hold more than the tensor.

@@ -348,6 +348,7 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
       checkGivenSize(globalOperandOf(instr, access), access, site, takesBlocks);
     } else {
       checkLocal(access, site);
+      checkVersion(access, site);
     }
     if (!notesReadsLater || !isReadOfGm(access))
       hazards.note(pipe, access);

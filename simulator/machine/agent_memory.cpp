@@ -37,6 +37,19 @@ void Agent::failBeyond(const Operand& operand, Interval bytes, bool isWritten, P
     fail(std::move(text), place, faultStatus());
 }
 
+void Agent::checkVersion(const Access& access, uint32_t site) {
+  if (!access.operand || access.operand->tensor >= versions.size() || !options.check)
+    return;
+  const Interval first = versions[access.operand->tensor], hull = access.region.hull();
+  const uint64_t bytes = first.end - first.begin;
+  if (bytes == 0 || hull.begin < first.begin || hull.end <= hull.begin)
+    return;
+  const uint64_t begin = hull.begin - first.begin, end = hull.end - first.begin;
+  const bool isOfAll = begin % bytes == 0 && end % bytes == 0;
+  if (begin / bytes != (end - 1) / bytes && !isOfAll)
+    failBeyond(*access.operand, hull, access.kind != AccessKind::Read, hazards.site(site).place);
+}
+
 void Agent::failWithoutMemory(const char* what, bool writes, Place place) {
   fail(std::string(what) + (writes ? " writes to" : " reads") +
            " a LocalTensor that has no memory [" + (writes ? "ErrorWrite1" : "ErrorRead1") + "]",

@@ -173,6 +173,7 @@ void Machine::makeGroup(uint32_t block) {
     agents[index]->inspected = options.randomOrderSeed || !canSeeStates() ? nullptr : &isInspecting;
     agents[index]->someHaveFailed = &state.someHaveFailed;
     agents[index]->hazards.tensorNames = request.tensorNames;
+    agents[index]->versions = versionsIn(request.tensorNames);
     agents[index]->hazards.listsAccesses = options.listAccesses;
     agents[index]->kernelCode = view.cube ? request.kernel->aic : request.kernel->aiv;
     agents[index]->start(body, &starts.back());

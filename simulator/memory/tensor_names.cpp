@@ -2,6 +2,7 @@
 #include "simulator/memory/tensor_names.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 #include <string_view>
 
@@ -60,6 +61,12 @@ std::optional<int64_t> TensorName::bytes() const {
   return ((shape.size() == 1 ? shape[0] : rows * pitch) * bits + 7) / 8;
 }
 
+std::optional<int64_t> TensorName::bytesOfVersion() const {
+  constexpr int64_t block = 32;
+  const std::optional<int64_t> own = bytes();
+  return own ? std::optional((*own + block - 1) / block * block) : std::nullopt;
+}
+
 std::optional<TensorName> tensorNamed(const char* text, uint16_t number) {
   if (!text || number == 0)
     return std::nullopt;
@@ -76,7 +83,24 @@ std::optional<TensorName> tensorNamed(const char* text, uint16_t number) {
     return std::nullopt;
   for (int64_t extent = 0; entry >> extent;)
     tensor.shape.push_back(extent);
+  if (const size_t star = tensor.name.find('*'); star != std::string::npos) {
+    tensor.versions = std::strtoll(tensor.name.c_str() + star + 1, nullptr, 10);
+    tensor.name.resize(star);
+  }
   return tensor;
+}
+
+std::vector<Interval> versionsIn(const char* text) {
+  std::vector<Interval> found;
+  if (!text || std::string_view(text).find('*') == std::string_view::npos)
+    return found;
+  found.emplace_back(); // numbers count from 1
+  while (const std::optional<TensorName> tensor =
+             tensorNamed(text, static_cast<uint16_t>(found.size()))) {
+    const int64_t bytes = tensor->versions > 1 ? tensor->bytesOfVersion().value_or(0) : 0;
+    found.push_back({tensor->begin, tensor->begin + static_cast<uint64_t>(bytes)});
+  }
+  return found;
 }
 
 std::string ofTensor(const char* text, uint16_t number) {
@@ -86,6 +110,11 @@ std::string ofTensor(const char* text, uint16_t number) {
 
 std::string outsideOf(const TensorName& tensor, int64_t begin, int64_t end, bool isWritten) {
   const std::optional<int64_t> bytes = tensor.bytes();
+  if (const int64_t each = tensor.bytesOfVersion().value_or(0); each > 0) {
+    const int64_t before = std::clamp<int64_t>(begin / each, 0, tensor.versions - 1) * each;
+    begin -= before;
+    end -= before;
+  }
   if (begin >= end || (begin >= 0 && (!bytes || end <= *bytes)))
     return {};
   const std::string elements = tensor.elementsAt(begin, end);

@@ -7,7 +7,8 @@ namespace tilewright::ascend {
 namespace {
 
 constexpr char kNames[] =
-    "a 0 32 1 64;b 256 32 64 32 60;c 8192 16 16 4 3 10;d 0 16 0 64 64;A 0 32 64 -1 64;";
+    "a 0 32 1 64;b 256 32 64 32 60;c 8192 16 16 4 3 10;d 0 16 0 64 64;A 0 32 64 -1 64;"
+    "e*3 512 32 8 4 8;";
 
 std::string outside(uint16_t number, int64_t begin, int64_t end, bool isWritten = true) {
   return outsideOf(*tensorNamed(kNames, number), begin, end, isWritten);
@@ -15,7 +16,7 @@ std::string outside(uint16_t number, int64_t begin, int64_t end, bool isWritten 
 
 TEST(TensorNames, AreFoundByNumber) {
   EXPECT_FALSE(tensorNamed(kNames, 0));
-  EXPECT_FALSE(tensorNamed(kNames, 6));
+  EXPECT_FALSE(tensorNamed(kNames, 7));
   EXPECT_FALSE(tensorNamed(nullptr, 1));
   EXPECT_EQ(tensorNamed(kNames, 2)->name, "b");
   EXPECT_EQ(tensorNamed(kNames, 2)->begin, 256u);
@@ -36,6 +37,17 @@ TEST(TensorNames, SayElements) {
             "'c' is written at [4, 0, 0], but its shape is (4, 3, 10)");
   EXPECT_EQ(outside(3, int64_t{-2} * 32, int64_t{-2} * 32 + 2),
             "'c' is written at [-1, 1, 0], but its shape is (4, 3, 10)");
+}
+
+TEST(TensorNames, OfVersions) {
+  EXPECT_EQ(tensorNamed(kNames, 6)->name, "e");
+  EXPECT_EQ(tensorNamed(kNames, 6)->versions, 3);
+  EXPECT_EQ(outside(6, 0, 128), "");
+  EXPECT_EQ(outside(6, 128, 256), "");
+  EXPECT_EQ(outside(6, 224, 288), "'e' is written at [3, 0] to [4, 7], but its shape is (4, 8)");
+  EXPECT_EQ(outside(6, 352, 416, false),
+            "'e' is read at [3, 0] to [4, 7], but its shape is (4, 8)");
+  EXPECT_EQ(outside(6, 416, 420), "'e' is written at [5, 0], but its shape is (4, 8)");
 }
 
 TEST(TensorNames, SayElementsOfAShapeThatIsKnownLater) {

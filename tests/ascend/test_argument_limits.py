@@ -328,3 +328,36 @@ def test_no_more_than_the_interpreter_refuses() -> None:
         np.testing.assert_array_equal(result, expected)
         interpret(stored, a, m, result)
         np.testing.assert_array_equal(result, expected)
+
+
+@T.prim_func
+def place_in_a_turn(  # type: ignore[no-untyped-def]
+    A: T.Tensor((64, 24), "float32"),
+    counts: T.Tensor((4,), "int32"),
+    m: T.int32,
+    C: T.Tensor((64, 24), "float32"),
+):
+    """No call can tell: elements say how many rows there are."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((8, 24), "float32")
+        for k in T.Pipelined(4, num_stages=3):
+            n = counts[k]
+            T.tile.fill(a, 0.0)
+            T.copy(A[k * 8 : k * 8 + n, :], a[m : m + n, :])  # copy in a turn
+            T.copy(a, C[k * 8, 0])
+
+
+def test_no_turn_fills_the_tile_of_the_next() -> None:
+    kernel = tilewright.compile(place_in_a_turn, target="ascend", pass_configs=AUTOMATIC)
+    assert "% 3 * 192" in kernel.get_kernel_source()  # one tile behind the other
+    a, counts = numbers(64, 24), np.array([2, 5, 0, 3], np.int32)
+    expected, result = np.zeros((2, 64, 24), np.float32)
+    for k, n in enumerate(counts):
+        expected[k * 8 + 3 : k * 8 + 3 + n] = a[k * 8 : k * 8 + n]
+    kernel(a, counts, 3, result)
+    np.testing.assert_array_equal(result, expected)
+    told = re.escape("'a' is written at [4, 0] to [8, 23], but its shape is (8, 24)")
+    with pytest.raises(RuntimeError, match=f"{re.escape(place('copy in a turn'))}: error: {told}"):
+        kernel(a, counts, 4, result)
+    with pytest.raises(tilewright.CompileError, match="index 8 is out of range for dim 0 of 'a'"):
+        interpret(place_in_a_turn, a, counts, 4, result)

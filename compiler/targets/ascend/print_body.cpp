@@ -94,13 +94,15 @@ void BodyPrinter::bindTensor(Value value, const tile::KernelArgument& argument,
   globals[value] = std::move(layout);
 }
 
-unsigned BodyPrinter::nameTensor(StringRef name, BufferType type, int64_t address, int64_t pitch) {
+unsigned BodyPrinter::nameTensor(StringRef name, BufferType type, int64_t address, int64_t pitch,
+                                 int64_t versions) {
   const bool isWord =
       llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c < 0; });
   if (name.empty() || !isWord)
     return 0;
-  names += name.str() + " " + std::to_string(address) + " " +
-           std::to_string(type.getElementBits()) + " " + std::to_string(pitch);
+  names += name.str() + (versions > 1 ? "*" + std::to_string(versions) : "") + " " +
+           std::to_string(address) + " " + std::to_string(type.getElementBits()) + " " +
+           std::to_string(pitch);
   for (const int64_t extent : type.getShape())
     names += " " + std::to_string(ShapedType::isDynamic(extent) ? -1 : extent);
   names += ";";

@@ -53,7 +53,8 @@ private:
   std::string element(mlir::Value buffer, mlir::ValueRange indices);
 
   /// The number of a tensor among the names for the host, from 1 on; 0 if its name is no word. `pitch` is 0 where elements don't lie in rows.
-  unsigned nameTensor(llvm::StringRef name, tile::BufferType type, int64_t address, int64_t pitch);
+  unsigned nameTensor(llvm::StringRef name, tile::BufferType type, int64_t address, int64_t pitch,
+                      int64_t versions = 1);
   void nameGlobal(const GlobalLayout& layout, llvm::StringRef name, tile::BufferType type);
   void declare(mlir::Value value, const Expression& expression);
   GlobalLayout denseLayout(const std::string& name, tile::BufferType type,

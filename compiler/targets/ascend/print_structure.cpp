@@ -4,6 +4,7 @@
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/print_format.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/pipelined_loops.h"
 #include "compiler/targets/ascend/print_body.h"
 #include "compiler/targets/ascend/print_scalars.h"
 #include "compiler/targets/ascend/value_names.h"
@@ -317,11 +318,16 @@ bool BodyPrinter::printAlloc(tile::AllocOp alloc) {
   std::string number;
   if (text.isForHost() && alloc.getSymName()) {
     const bool liesInRows = type.getSpace() == MemorySpace::UB;
-    const int64_t pitch = type.getRank() == 1 ? 1 : npu::rowPitch(type);
-    number =
-        " TW_TENSOR(" +
-        std::to_string(nameTensor(*alloc.getSymName(), type, address, liesInRows ? pitch : 0)) +
-        ")";
+    auto versions = alloc->getAttrOfType<IntegerAttr>(kVersionsAttr);
+    const bool isOne = !versions || type.getRank() < 2 || type.getShape()[0] != versions.getInt();
+    const BufferType named = isOne ? type
+                                   : BufferType::get(type.getShape().drop_front(),
+                                                     type.getElementType(), type.getSpace());
+    const int64_t pitch = named.getRank() == 1 ? 1 : npu::rowPitch(named);
+    number = " TW_TENSOR(" +
+             std::to_string(nameTensor(*alloc.getSymName(), named, address, liesInRows ? pitch : 0,
+                                       isOne ? 1 : versions.getInt())) +
+             ")";
   }
   text.line("auto " + name + " = localTensor<" + element + ">(TPosition::" + position + ", " +
             std::to_string(address) + ", " + std::to_string(elements) + number + ");");
