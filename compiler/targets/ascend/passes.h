@@ -46,6 +46,7 @@ std::unique_ptr<mlir::Pass> createPlainUpdates(bool waits);
 std::unique_ptr<mlir::Pass> createPairWorkspaces();
 std::unique_ptr<mlir::Pass> createMarkOnce();
 std::unique_ptr<mlir::Pass> createGuardOnce();
+std::unique_ptr<mlir::Pass> createPartVariables();
 std::unique_ptr<mlir::Pass> createMarkFreshTiles();
 std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip, bool stages);
 std::unique_ptr<mlir::Pass> createFoldClears();

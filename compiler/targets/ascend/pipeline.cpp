@@ -51,6 +51,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createFoldClears());
   passes.push_back(createPlaceBuffers(!automation.flags, automation.split));
   passes.push_back(createGuardOnce());
+  if (automation.split)
+    passes.push_back(createPartVariables());
   passes.push_back(createStructureExits(
       /*always=*/automation.flags || automation.scalarFlags || automation.crossFlags));
   passes.push_back(createAddWorkspaces(automation.flags, automation.flags && automation.crossFlags,

@@ -19,6 +19,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createPlainUpdates(true); });
   mlir::registerPass(createMarkOnce);
   mlir::registerPass(createGuardOnce);
+  mlir::registerPass(createPartVariables);
   mlir::registerPass(createMarkFreshTiles);
   mlir::registerPass([&chip] { return createStageGlobalTiles(chip, true); });
   mlir::registerPass([&chip] { return createCopyRows(chip); });

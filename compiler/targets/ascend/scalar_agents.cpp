@@ -29,6 +29,12 @@ public:
     return holdOperands(op) || decidePathTo(op);
   }
 
+  /// Where a variable counts as known to all.
+  bool decideBut(Operation* op, Value variable) {
+    seen.insert(variable);
+    return decide(op);
+  }
+
   /// Which way a branch goes, or how often a loop runs.
   bool decideBranch(Operation* op) {
     if (holdOperands(op))
@@ -141,6 +147,15 @@ Value resultOfBranch(OpOperand& use) {
 
 bool asksVectorCores(Operation* branch) {
   return VectorValues().decideBranch(branch);
+}
+
+bool changeOnVectorCores(Operation* op, Value variable) {
+  return op
+      ->walk([&](tile::StoreOp store) {
+        const bool is = store.getBuffer() == variable && VectorValues().decideBut(store, variable);
+        return is ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 bool differsOnVectorCores(Value variable) {

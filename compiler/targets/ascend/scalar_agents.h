@@ -15,6 +15,8 @@ mlir::Value resultOfBranch(mlir::OpOperand& use);
 
 /// Whether a branch or loop asks for what only the vector cores have: elements of UB, and their number.
 bool asksVectorCores(mlir::Operation* branch);
+/// Whether something in an operation changes a variable as only the vector cores can, whatever it is before.
+bool changeOnVectorCores(mlir::Operation* op, mlir::Value variable);
 /// Whether a variable may hold something else on the vector cores than on the cube core.
 bool differsOnVectorCores(mlir::Value variable);
 
