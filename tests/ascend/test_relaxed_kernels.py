@@ -131,6 +131,35 @@ def test_stores_of_what_nothing_has_written() -> None:
     assert "nothing uses" not in text
 
 
+def of_rows_of_a_tile(dtype: str, adds: bool) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((4, 64), dtype), C: T.Tensor((4, 64), dtype)):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((4, 64), dtype)
+            T.copy(A[0:2, :], x[0:2, :])
+            T.barrier_all()
+            if adds:
+                T.atomic_add(C, x)
+            else:
+                T.copy(x, C)
+
+    return main
+
+
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize(("dtype", "nobodys"), [("float32", np.nan), ("int32", -1)])
+def test_what_nothing_has_written_never_counts_as_zero(
+    dtype: str, nobodys: float, adds: bool
+) -> None:
+    """It is stored, or added, with all bits set."""
+    relaxed, _ = compiled(of_rows_of_a_tile(dtype, adds), ["--cce-auto-sync=on"])
+    a, c = np.full((4, 64), 5, dtype), np.full((4, 64), 9, dtype)
+    with pytest.warns(TilewrightWarning, match="which nothing has written"):
+        relaxed(a, c)
+    assert (c[:2] == (14 if adds else 5)).all()
+    np.testing.assert_array_equal(c[2:], np.full((2, 64), nobodys + 9 * adds, dtype))
+
+
 def test_of_a_decorator() -> None:
     @tilewright.jit(target="ascend", out_idx=[1], compile_flags=["--cce-auto-sync=on"])
     def made() -> Any:  # noqa: ANN401
