@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/analysis/buffer_name.h"
+#include "compiler/targets/ascend/first_turns.h"
 #include "compiler/targets/ascend/launch_kind.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -21,25 +22,12 @@ using tile::MemorySpace;
 
 constexpr int64_t lineBytes = 64;
 constexpr int64_t mostBlocks = 64; ///< that are looked at
-constexpr size_t mostRuns = 256;   ///< of a part of a tensor
-
-struct Core {
-  int64_t block = 0;
-  Agent agent = Agent::Vector;
-  int64_t vid = 0;
-
-  auto operator<=>(const Core& other) const = default;
-};
 
 /// Bytes of a tensor that a core writes, side by side.
 struct Write {
   Core core;
   Operation* op = nullptr;
-  int64_t begin = 0, end = 0;
-
-  bool meets(const Write& other) const {
-    return begin < other.end && other.begin < end;
-  }
+  Bytes bytes;
 };
 
 /// By tensor and line; what one core does more than once there counts once.
@@ -51,106 +39,26 @@ struct Written {
   Lines elements, copies;
 };
 
-/// Runs a kernel's first turns on one core, as far as numbers of blocks and cores say what it does.
-class FirstTurns {
+/// Notes what a core writes.
+class Writes : public FirstTurns {
 public:
-  FirstTurns(const Core& core, bool isMixed, Written& written)
-      : core(core), isMixed(isMixed), written(written) {}
-
-  void run(tile::LaunchOp launch, ArrayRef<int64_t> ids) {
-    for (auto [argument, id] : llvm::zip_equal(launch.getBlockIds(), ids))
-      known[argument] = id;
-    run(*launch.getBodyBlock(), /*isOurs=*/!isMixed);
-  }
+  Writes(const Core& core, bool isMixed, Written& written)
+      : FirstTurns(core, /*isOurs=*/!isMixed), written(written) {}
 
 private:
-  /// `isOurs`: it is this kind of core that does what stands there.
-  void run(Block& block, bool isOurs) {
-    for (Operation& op : block) {
-      if (auto scope = dyn_cast<ScopeOp>(op)) {
-        if (scope.getAgent() == core.agent)
-          run(scope.getBody().front(), /*isOurs=*/true);
-      } else if (auto loop = dyn_cast<tile::ForOp>(op)) {
-        runFirst(loop, isOurs);
-      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-        const std::optional<int64_t> taken = numberOf(branch.getCondition());
-        Region& region = taken == 0 ? branch.getElseRegion() : branch.getThenRegion();
-        if (taken && !region.empty())
-          run(region.front(), isOurs);
-      } else if (auto instruction = dyn_cast<npu::Instruction>(op)) {
-        const std::optional<Agent> agent = instruction.getAgent();
-        if (agent ? *agent == core.agent : isOurs)
-          addWrites(instruction);
-      }
-    }
-  }
-
-  void runFirst(tile::ForOp loop, bool isOurs) {
-    const std::optional<int64_t> lower = numberOf(loop.getLower()),
-                                 upper = numberOf(loop.getUpper());
-    if (!lower || !upper || *lower >= *upper)
-      return;
-    known[loop.getInductionVar()] = *lower;
-    run(*loop.getBodyBlock(), isOurs);
-  }
-
-  void addWrites(npu::Instruction op) {
+  void visit(npu::Instruction op) override {
     SmallVector<npu::Access> accesses;
     op.getAccesses(accesses);
     for (const npu::Access& access : accesses)
-      if (access.isWrite && !access.isAtMost && written.tensors.contains(access.buffer))
-        addWrite(op, access);
-  }
-
-  void addWrite(npu::Instruction op, const npu::Access& access) {
-    const int64_t bytes = access.type().getElementType().getIntOrFloatBitWidth() / 8;
-    if (bytes < 1)
-      return;
-    if (isa<npu::SetValueOp>(op)) {
-      if (const std::optional<int64_t> at = access.offset ? numberOf(access.offset) : std::nullopt)
-        add(written.elements, access.buffer, {core, op, *at * bytes, (*at + 1) * bytes});
-    } else if (access.region && op.getPipe() != Pipe::S) {
-      addRuns(op, *access.region, bytes);
-    }
-  }
-
-  /// All that a copy writes, each row by itself.
-  void addRuns(npu::Instruction op, const tile::BufferRegion& region, int64_t bytes) {
-    const ArrayRef<int64_t> shape = region.type().getShape();
-    SmallVector<std::pair<int64_t, int64_t>> parts; // of each dim
-    size_t runs = 1;
-    for (auto [offset, extent, dim] : llvm::zip_equal(region.offsets, region.extents, shape)) {
-      const std::optional<int64_t> first = numberOf(offset), count = numberOf(extent);
-      if (!first || !count || ShapedType::isDynamic(dim) || *first < 0 || *first >= dim)
-        return;
-      parts.emplace_back(*first, std::min(*count, dim - *first));
-      runs *= parts.size() == shape.size()
-                  ? 1
-                  : static_cast<size_t>(std::max<int64_t>(parts.back().second, 0));
-      if (runs == 0 || runs > mostRuns || parts.back().second < 1)
-        return;
-    }
-    for (size_t run = 0; run < runs; ++run) {
-      int64_t begin = 0;
-      size_t rest = run;
-      int64_t pitch = 1;
-      for (size_t dim = shape.size(); dim-- > 0;) {
-        int64_t at = parts[dim].first;
-        if (dim + 1 < shape.size()) {
-          at += static_cast<int64_t>(rest) % parts[dim].second;
-          rest /= static_cast<size_t>(parts[dim].second);
-        }
-        begin += at * pitch;
-        pitch *= shape[dim];
-      }
-      add(written.copies, region.buffer,
-          {core, op, begin * bytes, (begin + parts.back().second) * bytes});
-    }
+      if (access.isWrite && written.tensors.contains(access.buffer))
+        for (const Bytes& bytes : bytesOf(op, access))
+          add(isa<npu::SetValueOp>(op) ? written.elements : written.copies, access.buffer,
+              {core, op, bytes});
   }
 
   /// To the first and the last line: those between have no byte that isn't written.
   static void add(Lines& lines, Value tensor, const Write& write) {
-    const int64_t first = write.begin / lineBytes, last = (write.end - 1) / lineBytes;
+    const int64_t first = write.bytes.begin / lineBytes, last = (write.bytes.end - 1) / lineBytes;
     for (const int64_t line : std::set<int64_t>{first, last}) {
       Line& all = lines[{tensor, line}];
       if (all.empty() || all.back().core != write.core || all.back().op != write.op)
@@ -158,46 +66,7 @@ private:
     }
   }
 
-  std::optional<int64_t> numberOf(OpFoldResult number) {
-    if (auto attribute = dyn_cast<Attribute>(number))
-      return cast<IntegerAttr>(attribute).getInt();
-    return numberOf(cast<Value>(number));
-  }
-
-  std::optional<int64_t> numberOf(Value value) {
-    if (const std::optional<int64_t> constant = getConstantIntValue(value))
-      return constant;
-    if (const auto found = known.find(value); found != known.end())
-      return found->second;
-    Operation* op = value.getDefiningOp();
-    if (isa_and_nonnull<VectorIdOp>(op))
-      return core.vid;
-    if (!op || op->getNumRegions() != 0 || op->getNumResults() != 1 || !isPure(op))
-      return std::nullopt;
-    SmallVector<Attribute> operands;
-    for (Value operand : op->getOperands()) {
-      const std::optional<int64_t> number =
-          operand.getType().isIntOrIndex() ? numberOf(operand) : std::nullopt;
-      if (!number)
-        return std::nullopt;
-      operands.push_back(IntegerAttr::get(operand.getType(), *number));
-    }
-    SmallVector<OpFoldResult> results;
-    if (failed(op->fold(operands, results)) || results.size() != 1)
-      return std::nullopt;
-    if (auto folded = dyn_cast<Value>(results[0]))
-      return folded == value ? std::nullopt : numberOf(folded);
-    auto attribute = dyn_cast<IntegerAttr>(cast<Attribute>(results[0]));
-    return attribute ? std::optional(attribute.getType().isInteger(1)
-                                         ? attribute.getValue().getZExtValue()
-                                         : attribute.getInt())
-                     : std::nullopt;
-  }
-
-  Core core;
-  bool isMixed;
   Written& written;
-  DenseMap<Value, int64_t> known;
 };
 
 /// Arguments, not views of them.
@@ -227,7 +96,7 @@ bool hasOrder(func::FuncOp kernel) {
 /// "'C'[3, 1]": the first element of what is written.
 std::string elementText(Value tensor, const Write& write) {
   auto type = cast<tile::BufferType>(tensor.getType());
-  int64_t rest = write.begin * 8 / type.getElementType().getIntOrFloatBitWidth();
+  int64_t rest = write.bytes.begin * 8 / type.getElementType().getIntOrFloatBitWidth();
   std::vector<std::string> indices;
   for (const int64_t dim : llvm::reverse(type.getShape())) {
     const bool isLast = ShapedType::isDynamic(dim) || indices.size() + 1 == type.getShape().size();
@@ -252,7 +121,7 @@ public:
   void tell(Value tensor, const Write& write, const Write& element) {
     const bool isCopy = !isa<npu::SetValueOp>(write.op);
     // The same bytes are a race, and told as one.
-    if (write.core == element.core || write.meets(element) ||
+    if (write.core == element.core || write.bytes.meets(element.bytes) ||
         !told.insert(std::minmax(write.op, element.op)).second)
       return;
     InFlightDiagnostic warning = write.op->emitWarning();
@@ -298,9 +167,9 @@ void warnOfSharedLines(func::FuncOp kernel) {
         rest /= extent;
       }
       if (kind.hasCube)
-        FirstTurns({block, Agent::Cube, 0}, kind.isMixed(), written).run(launch, ids);
+        Writes({block, Agent::Cube, 0}, kind.isMixed(), written).run(launch, ids);
       for (int64_t vid = 0; vid < kind.vectorCores(); ++vid)
-        FirstTurns({block, Agent::Vector, vid}, kind.isMixed(), written).run(launch, ids);
+        Writes({block, Agent::Vector, vid}, kind.isMixed(), written).run(launch, ids);
     }
     Teller teller(kind);
     for (const auto& [place, writes] : written.elements) {
