@@ -101,7 +101,7 @@ func.func @in_turns(%c: !tile.buffer<64x32xf32, global> {tile.name = "C"}, %n: i
 // CHECK-LABEL: @of_each_core
 // CHECK-NOT: pipe_barrier
 // CHECK: return
-func.func @of_each_core(%c: !tile.buffer<64x32xf32, global> {tile.name = "C"}) attributes {tile.kernel} {
+func.func @of_each_core(%c: !tile.buffer<2x64x32xf32, global> {tile.name = "C"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
@@ -111,8 +111,8 @@ func.func @of_each_core(%c: !tile.buffer<64x32xf32, global> {tile.name = "C"}) a
     %vid = ascend.vector_id
     %first = arith.muli %vid, %c32 : index
     %left = arith.subi %c64, %first : index
-    npu.store_ub %a[%c0] : !tile.buffer<64x32xf32, UB> pitch 32 to %c[0, 0] [%first, 32] : !tile.buffer<64x32xf32, global>
-    npu.store_ub %a[%c0] : !tile.buffer<64x32xf32, UB> pitch 32 to %c[%first, 0] [%left, 32] : !tile.buffer<64x32xf32, global>
+    npu.store_ub %a[%c0] : !tile.buffer<64x32xf32, UB> pitch 32 to %c[%vid, 0, 0] [1, %first, 32] : !tile.buffer<2x64x32xf32, global>
+    npu.store_ub %a[%c0] : !tile.buffer<64x32xf32, UB> pitch 32 to %c[%vid, %first, 0] [1, %left, 32] : !tile.buffer<2x64x32xf32, global>
   }
   return
 }

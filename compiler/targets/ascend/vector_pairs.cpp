@@ -9,7 +9,9 @@
 #include "compiler/targets/ascend/index_terms.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/vector_races.h"
 #include "compiler/targets/ascend/vector_steps.h"
+#include "compiler/targets/ascend/vid_flow.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -37,6 +39,8 @@ struct VectorPair {
     int64_t distance = 0, length = 0;
   };
   std::optional<Step> step = std::nullopt;
+  /// In one turn of a loop or another.
+  bool isInTurns = false;
 
   bool isOne() const {
     return first == second;
@@ -54,50 +58,6 @@ struct GlobalUse {
   }
 };
 
-/// What may be something else on the second vector core of a block, because vid says so: numbers, and what tiles and
-/// tensors hold.
-class VidFlow {
-public:
-  explicit VidFlow(func::FuncOp kernel) {
-    size_t before = 0;
-    do {
-      before = differing.size();
-      kernel.walk([&](Operation* op) { follow(op); });
-    } while (differing.size() != before);
-  }
-
-  bool differs(Value value) const {
-    return differing.contains(isa<tile::BufferType>(value.getType()) ? npu::storageOf(value)
-                                                                     : value);
-  }
-
-private:
-  void follow(Operation* op) {
-    const bool isFrom = isa<VectorIdOp>(op) || npu::runsByVid(op) ||
-                        llvm::any_of(op->getOperands(), [&](Value each) { return differs(each); });
-    if (!isFrom)
-      return;
-    for (Value result : op->getResults())
-      differing.insert(result);
-    for (Region& region : op->getRegions())
-      for (Block& block : region)
-        differing.insert(block.args_begin(), block.args_end());
-    if (auto instruction = dyn_cast<npu::Instruction>(op)) {
-      SmallVector<npu::Access> accesses;
-      instruction.getAccesses(accesses);
-      for (const npu::Access& access : accesses)
-        if (access.isWrite)
-          differing.insert(npu::storageOf(access.buffer));
-      return;
-    }
-    for (Value operand : op->getOperands())
-      if (isa<tile::BufferType>(operand.getType()) && !isa<tile::LoadOp>(op))
-        differing.insert(npu::storageOf(operand));
-  }
-
-  DenseSet<Value> differing;
-};
-
 class Finder {
 public:
   explicit Finder(func::FuncOp kernel) : kernel(kernel) {
@@ -107,23 +67,31 @@ public:
   }
 
   SmallVector<VectorPair> run() {
-    if (!isWanted || mayOrderBy())
+    if (!isWanted)
       return {};
-    survey();
     SmallVector<VectorPair> pairs;
+    if (!mayOrderBy())
+      survey();
     for (const GlobalUse& use : uses)
       addOne(use, pairs);
     const size_t ones = pairs.size();
-    const auto isTold = [&](const GlobalUse& use) {
+    const auto isTold = [&](Operation* op) {
       return llvm::any_of(ArrayRef(pairs).take_front(ones),
-                          [&](const VectorPair& pair) { return pair.first == use.op; });
+                          [&](const VectorPair& pair) { return pair.first == op; });
     };
-    if (hasMeetings)
-      return pairs;
     for (auto [number, use] : llvm::enumerate(uses))
       for (const GlobalUse& other : ArrayRef(uses).drop_front(number + 1))
-        if (!isTold(use) && !isTold(other))
+        if (!hasMeetings && !isTold(use.op) && !isTold(other.op))
           addTwo(use, other, pairs);
+    // Between meetings, and in other turns than the first ones.
+    for (const VectorRace& race : findVectorRaces(kernel))
+      if (!isTold(race.first) && !isTold(race.second))
+        pairs.push_back({.first = race.first,
+                         .second = race.second,
+                         .tensor = race.tensor,
+                         .firstWrites = race.firstWrites,
+                         .secondWrites = race.secondWrites,
+                         .isInTurns = race.first == race.second});
     return pairs;
   }
 
@@ -211,9 +179,27 @@ private:
     });
   }
 
+  /// Whether the branches around one operation are some of those around the other one, but for those that ask for vid.
+  static bool goTogether(Operation* a, Operation* b) {
+    const auto first = branchesAround(a), second = branchesAround(b);
+    const size_t common = std::min(first.size(), second.size());
+    return ArrayRef(first).take_back(common) == ArrayRef(second).take_back(common);
+  }
+
+  static SmallVector<std::pair<Value, bool>> branchesAround(Operation* op) {
+    SmallVector<std::pair<Value, bool>> found;
+    for (auto branch = op->getParentOfType<scf::IfOp>(); branch;
+         branch = branch->getParentOfType<scf::IfOp>())
+      if (!npu::differsByVid(branch.getCondition()))
+        found.emplace_back(branch.getCondition(),
+                           branch.getThenRegion().isAncestor(op->getParentRegion()));
+    return found;
+  }
+
   void addTwo(const GlobalUse& a, const GlobalUse& b, SmallVector<VectorPair>& pairs) {
     if (a.op == b.op || a.access.buffer != b.access.buffer ||
-        !(a.access.isWrite || b.access.isWrite) || (a.isAtomic() && b.isAtomic()))
+        !(a.access.isWrite || b.access.isWrite) || (a.isAtomic() && b.isAtomic()) ||
+        !goTogether(a.op, b.op))
       return;
     for (const int64_t core : {0, 1}) {
       if (!a.runsOn[core] || !b.runsOn[1 - core])
@@ -351,6 +337,13 @@ void warnOfOne(func::FuncOp kernel, const VectorPair& pair) {
         << "here, so that it counts twice: add it where `vid == 0`, a part of its own on each, by "
            "vid, or "
            "launch one with threads=1";
+    return;
+  }
+  if (pair.isInTurns) {
+    warning
+        << "what the two vector cores of a block store here" << ofTensor(pair)
+        << " overlaps, in one turn of a loop or another, and nothing orders them: let each keep "
+           "to a part of its own, by vid";
     return;
   }
   const bool areAlike = (*kernel.getOps<tile::LaunchOp>().begin())->hasAttr(kCoresAlikeAttr) ||
