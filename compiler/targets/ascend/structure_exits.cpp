@@ -28,6 +28,7 @@
 /// need it. It stands where copies and gemms are still one operation each, but behind FoldClears and
 /// PlaceBuffers, which look for gemms in loops and for the ways out of them.
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/analysis/thread_divergence.h"
 #include "compiler/passes/kernel_pass.h"
@@ -63,11 +64,16 @@ bool hasBreak(Block& block) {
   return false;
 }
 
-/// Whether two buffers may share bytes: the kernel may have given both an address.
-bool maySharePlace(Value a, Value b) {
+/// Whether two buffers share bytes: the kernel may have given both an address.
+bool sharePlace(Value a, Value b) {
   auto first = a.getDefiningOp<tile::AllocOp>(), second = b.getDefiningOp<tile::AllocOp>();
-  return a == b || (first && second && first.getAddress() && second.getAddress() &&
-                    first.getType().getSpace() == second.getType().getSpace());
+  if (a == b || !first || !second || !first.getAddress() || !second.getAddress() ||
+      first.getType().getSpace() != second.getType().getSpace())
+    return a == b;
+  const auto begin = static_cast<int64_t>(*first.getAddress()),
+             other = static_cast<int64_t>(*second.getAddress());
+  return begin < other + npu::storageBytes(second.getType()) &&
+         other < begin + npu::storageBytes(first.getType());
 }
 
 /// Whether the condition reads memory that the body may write.
@@ -79,9 +85,8 @@ bool asksWhatItWrites(tile::WhileOp loop) {
   });
   const auto mayWrite = [&](Operation* op) {
     const auto isAsked = [&](Value operand) {
-      return isa<BufferType>(operand.getType()) && llvm::any_of(asked, [&](Value each) {
-               return maySharePlace(rootBuffer(operand), each);
-             });
+      return isa<BufferType>(operand.getType()) &&
+             llvm::any_of(asked, [&](Value each) { return sharePlace(rootBuffer(operand), each); });
     };
     const bool writes =
         !isa<tile::LoadOp, tile::ViewOp>(op) && llvm::any_of(op->getOperands(), isAsked);

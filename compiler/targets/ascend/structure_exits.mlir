@@ -167,3 +167,28 @@ func.func @shares_bytes(%v: i32) {
   }
   return
 }
+
+// -----
+// Of two that lie side by side the one isn't the other.
+// CHECK-LABEL: func.func @beside
+// CHECK: tile.while {
+// CHECK: tile.load %{{.*}}[%c0] : !tile.buffer<16xsi32, UB>
+// CHECK: } do {
+// CHECK-NOT: tile.load
+// CHECK: return
+func.func @beside(%v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<16xsi32, UB>
+    %y = tile.alloc "y" at 64 : !tile.buffer<16xsi32, UB>
+    tile.while {
+      %now = tile.load %x[%c0] : !tile.buffer<16xsi32, UB>
+      %more = arith.cmpi slt, %now, %v : i32
+      tile.condition %more
+    } do {
+      tile.fill %y : !tile.buffer<16xsi32, UB> with %v : i32
+    }
+  }
+  return
+}
