@@ -67,6 +67,47 @@ def of_a_tensor(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
 
 
 @T.prim_func
+def up_to_the_row(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """What ends the inner loop has been read behind all that the vector unit did."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        T.copy(A[1, :], y)
+        for i in T.serial(4):
+            while y[0] < 2 * i:
+                T.tile.add(y, y, 1)
+            T.copy(y, C[i, :])
+
+
+@T.prim_func
+def up_to_the_row_or_twice(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        turns = T.alloc_var("int32", init=0)
+        T.copy(A[1, :], y)
+        for i in T.serial(4):
+            turns = 0
+            while y[0] < 2 * i and turns < 2:
+                T.tile.add(y, y, 1)
+                turns = turns + 1
+            T.copy(y, C[i, :])
+
+
+@T.prim_func
+def until_a_break(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """Nothing reads what the vector unit does last before it leaves the loop."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        T.copy(A[1, :], y)
+        for i in T.serial(4):
+            while y[0] < 1000:
+                T.tile.add(y, y, 1)
+                if y[0] > 2 * i:
+                    T.tile.add(y, y, 1)
+                    break
+            T.copy(y, C[i, :])
+
+
+@T.prim_func
 def with_a_break(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
     with T.Kernel(8, is_npu=True, threads=1) as cid:
         y = T.alloc_ub((16,), "int32")
@@ -217,6 +258,20 @@ def left_early(rows: Any) -> Any:  # noqa: ANN401
     return out
 
 
+def by_rows(row: Any, name: str) -> Any:  # noqa: ANN401
+    """What the loops up to a row's number store, in Python."""
+    out = np.zeros((8, 16), np.int32)
+    y = row.copy()
+    for i in range(4):
+        if name == "until a break":
+            y += max(2 * i + 1 - y[0], 1) + 1
+        else:
+            most = 2 if name == "up to the row or twice" else 99
+            y += min(max(2 * i - y[0], 0), most)
+        out[i] = y
+    return out
+
+
 def raised_by_one(rows: Any, last: int) -> Any:  # noqa: ANN401
     """What the loops that wait themselves leave; `last`: the second element that ends them."""
     out = rows + 1
@@ -231,6 +286,13 @@ halves[0, 0] = -1.0
 product = (halves.astype(np.float64) + 4) @ (halves.astype(np.float64) + 4)
 GROUP.add("with a break", with_a_break, [numbers, np.zeros_like(numbers)], left_early(numbers))
 GROUP.add("beside a gemm", beside_a_gemm, [halves, np.zeros((16, 16), np.float32)], product)
+for title, by_row in (
+    ("up to the row", up_to_the_row),
+    ("up to the row or twice", up_to_the_row_or_twice),
+    ("until a break", until_a_break),
+):
+    below = np.full((8, 16), -3, np.int32)
+    GROUP.add(title, by_row, [below, np.zeros_like(below)], by_rows(below[1], title))
 for title, by_hand, last in (
     ("that waits itself", that_waits_itself, 99),
     ("that waits and is left", that_waits_and_is_left, 4),

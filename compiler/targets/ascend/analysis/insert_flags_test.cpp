@@ -144,6 +144,41 @@ TEST(InsertFlags, RandomExits) {
   EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
 }
 
+/// A loop asks for an element that its body writes, and ends only where that says so: then the element has been read, so
+/// what stores the tile behind the loop waits for nothing. If anything else may end it, it waits.
+TEST(InsertFlags, LoopsThatOneVariableEnds) {
+  for (const bool endsAlone : {true, false}) {
+    ByHand hand;
+    Program& program = hand.program;
+    const unsigned left = program.variables++;
+    const auto assign = [&](Block& block, Node* parent, int value) {
+      Node* node = program.add(block, parent, NodeKind::Assign);
+      node->variable = left;
+      node->value = value;
+    };
+    Node* outer = hand.loop(nullptr, 4);
+    assign(outer->body, outer, 0);
+    Node* loop = hand.loop(outer);
+    if (endsAlone) {
+      loop->variable = left;
+      loop->value = 1;
+    }
+    const auto ifGoesOn = [&](Node* parent) {
+      Node* branch = program.add(parent->body, parent, NodeKind::If);
+      branch->variable = left;
+      return branch;
+    };
+    Node* turn = ifGoesOn(loop);
+    hand.statement(turn, Pipe::S, {ByHand::read(0, 4)});
+    Node* exit = program.add(turn->body, turn, NodeKind::If);
+    assign(exit->body, exit, 1);
+    hand.statement(ifGoesOn(turn), Pipe::V, {ByHand::read(0, 64), ByHand::write(0, 64)});
+    hand.statement(outer, Pipe::MTE3, {ByHand::read(0, 64)});
+    const bool waits = hand.insert().find("vector.V to vector.MTE3") != std::string::npos;
+    EXPECT_EQ(waits, !endsAlone) << print(program);
+  }
+}
+
 TEST(Conditions, OfRanges) {
   using enum Comparison;
   const auto text = [](Comparison kind, int64_t low, int64_t high) {

@@ -216,6 +216,9 @@ void append(const Program& program, const Block& block, unsigned depth, std::str
       break;
     case NodeKind::Loop:
       out += "loop " + std::to_string(node->trips);
+      if (node->variable != kNone)
+        out += " until variable " + std::to_string(node->variable) + " = " +
+               std::to_string(node->value);
       break;
     case NodeKind::Assign:
       out += "variable " + std::to_string(node->variable) + " = " + std::to_string(node->value);
