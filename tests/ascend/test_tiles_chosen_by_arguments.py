@@ -4,6 +4,7 @@ barrier stands between what is written to both; where they may be, one does, and
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,18 @@ def remainder_of_choice(f: Any, g: Any) -> tuple[Any, Any]:  # noqa: ANN401
     return first, (first + 1) % 2
 
 
+def signed_remainder(number: Any, by: int) -> Any:  # noqa: ANN401
+    """Has the sign of the number."""
+    if isinstance(number, int):
+        return int(math.fmod(number, by))
+    return T.truncmod(number, by)
+
+
+def signed_remainders(f: Any, g: Any, by: int, more: int) -> tuple[Any, Any]:  # noqa: ANN401
+    one, other = signed_remainder(f + g, by), signed_remainder(f + g + more, by)
+    return one + by - 1, other + by - 1
+
+
 #: By name: how many tiles, and which two; no two of them are ever one.
 APART: dict[str, tuple[int, Choice]] = {
     "bits": (2, lambda f, _: (f & 1, (f & 1) ^ 1)),
@@ -41,6 +54,15 @@ APART: dict[str, tuple[int, Choice]] = {
     "sum of four": (4, lambda f, g: ((f + g) % 4, (f + g + 3) % 4)),
     "difference": (2, lambda f, g: ((f - g) % 2, (f + g + 1) % 2)),
     "choice": (2, remainder_of_choice),
+    "turned in two bits": (4, lambda f, _: (f & 3, (f ^ 1) & 3)),
+    "one of two bits turned": (4, lambda f, _: (f & 3, (f & 3) ^ 1)),
+    "a higher bit, too": (2, lambda f, _: (f & 1, (f ^ 5) & 1)),
+    "in the other half": (8, lambda f, _: (f & 3, (f & 3) ^ 6)),
+    "turned twice": (8, lambda f, _: ((f & 7) ^ 1, ((f ^ 1) & 7) ^ 1)),
+    "product": (4, lambda f, g: ((f * 3 + g) % 4, (g - f + 2) % 4)),
+    "bits that differ": (2, lambda f, g: ((f ^ g) & 1, (f + g + 1) % 2)),
+    "signed": (3, lambda f, g: signed_remainders(f, g, 2, 1)),
+    "signed, of four": (7, lambda f, g: signed_remainders(f, g, 4, 3)),
 }
 #: The same of those that are one for some arguments.
 MEET: dict[str, tuple[int, Choice]] = {
@@ -49,6 +71,13 @@ MEET: dict[str, tuple[int, Choice]] = {
     "sum and difference": (2, lambda f, g: ((f + g) % 2, (f - g) % 2)),
     "sum and argument": (2, lambda f, g: ((f + g) % 2, f % 2)),
     "sum and two more": (4, lambda f, g: ((f + g) % 4, (f + g * 3 + 2) % 4)),
+    "turned and two more": (4, lambda f, _: ((f + 2) & 3, (f ^ 2) & 3)),
+    "turned and one more": (4, lambda f, _: ((f + 1) & 3, (f ^ 1) & 3)),
+    "turned bits of two": (8, lambda f, g: (f & 7, ((f + g) & 7) ^ 2)),
+    "product of five": (4, lambda f, g: ((f * 5 + g) % 4, (g + f) % 4)),
+    "signed, of four and four more": (7, lambda f, g: signed_remainders(f, g, 4, 4)),
+    # Of the largest number the next one is the smallest: both have the remainder 1.
+    "sum of three": (3, lambda f, g: ((f + g) % 3, (wrapped(f + g + 1)) % 3)),
     "choice and remainder": (2, lambda f, g: (T.Select(f > g, 1, 0), (f + 1) % 2)),
 }
 
@@ -74,6 +103,11 @@ def written(tiles: int, choice: Choice) -> PrimFunc:
     return main
 
 
+def wrapped(number: Any) -> Any:  # noqa: ANN401
+    """What 32 bits hold of it."""
+    return (number + 2**31) % 2**32 - 2**31 if isinstance(number, int) else number
+
+
 def chosen(name: str, f: int, g: int) -> tuple[int, int]:
     """As Python counts."""
     if name.startswith("choice"):
@@ -83,7 +117,7 @@ def chosen(name: str, f: int, g: int) -> tuple[int, int]:
 
 
 for name, (tiles, choice) in {**APART, **MEET}.items():
-    for f, g in ((3, 6), (-5, 0)):
+    for f, g in ((2**31 - 1, 0),) if name == "sum of three" else ((3, 6), (-5, 0)):
         given = random.standard_normal((8, 64)).astype(np.float32)
         wanted = np.zeros((tiles, 8, 64))
         one, other = chosen(name, f, g)

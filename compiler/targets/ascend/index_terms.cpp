@@ -20,9 +20,6 @@ using namespace mlir;
 
 namespace {
 
-/// Values that never change are numbered from here, behind all nodes.
-constexpr unsigned firstSymbol = 1U << 24;
-
 unsigned widthOf(Type type) {
   return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
 }
@@ -50,10 +47,6 @@ bool isOnlyEnd(Value value, Value end) {
         return true;
     return false;
   });
-}
-
-bool isPowerOfTwo(int64_t number) {
-  return number > 0 && (number & (number - 1)) == 0;
 }
 
 } // namespace
@@ -255,7 +248,7 @@ std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value) {
       term.shift += llvm::count(term.values, number) * here.low;
       llvm::erase(term.values, number);
       if (term.loop == model::kNone && term.values.empty())
-        sum->constant += term.bytes * (term.shift % term.modulus);
+        sum->constant += term.bytes * term.ofRest(term.shift % term.modulus);
     }
     llvm::erase_if(sum->terms, [&](const model::Term& term) {
       return isIt(term) || (term.loop == model::kNone && term.values.empty());
@@ -294,16 +287,14 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
       return std::nullopt;
     return *sum *= isShift ? int64_t{1} << *constantAt(factor) : *constantAt(factor);
   }
-  if (isa<arith::XOrIOp>(op) && isOffset && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1) &&
-      ranges.rangeOf(op->getOperand(0)).isWithin(0, *constantAt(1))) {
-    std::optional<IndexSum> sum = of(op->getOperand(0)); // all bits turned
-    if (sum)
-      *sum *= -1;
-    return sum ? std::optional(*sum += IndexSum{*constantAt(1), {}}) : std::nullopt;
+  if (isa<arith::XOrIOp>(op))
+    return isOffset && constantAt(1) ? turnedBits(op->getOperand(0), *constantAt(1)) : std::nullopt;
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op) && constantAt(1)) {
+    std::optional<IndexSum> sum =
+        modulo(op->getOperand(0), *constantAt(1), /*isRoundedDown=*/false);
+    return sum || isa<arith::RemUIOp>(op) ? sum : signedRemainder(op, *constantAt(1));
   }
-  if (isa<arith::RemSIOp, arith::RemUIOp>(op) && constantAt(1))
-    return modulo(op->getOperand(0), *constantAt(1), /*isRoundedDown=*/false);
-  if (isa<arith::AndIOp>(op) && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1))
+  if (isa<arith::AndIOp>(op) && constantAt(1) && llvm::isPowerOf2_64(*constantAt(1) + 1))
     return modulo(op->getOperand(0), *constantAt(1) + 1, /*isRoundedDown=*/true);
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) && constantAt(1))
     return quotient(op, *constantAt(1));
@@ -311,107 +302,6 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
     if (arith::RemSIOp rest = flooredRemainder(select); rest && getConstantIntValue(rest.getRhs()))
       return modulo(rest.getLhs(), *getConstantIntValue(rest.getRhs()), /*isRoundedDown=*/true);
   return std::nullopt;
-}
-
-/// As `of`, or a number that has the same remainder: if the modulus is a power of two, a sum that wrapped round has that of
-/// what it would have been.
-std::optional<IndexSum> IndexTerms::congruent(Value value, int64_t modulus, bool& wrapped) {
-  value = withoutCasts(value);
-  Operation* op = value.getDefiningOp();
-  constexpr int64_t most = int64_t{1} << 20;
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) || !isPowerOfTwo(modulus) ||
-      modulus > most)
-    return of(value);
-  wrapped = wrapped || mayWrap(value);
-  std::optional<IndexSum> left = congruent(op->getOperand(0), modulus, wrapped),
-                          right = congruent(op->getOperand(1), modulus, wrapped);
-  if (!left || !right)
-    return std::nullopt;
-  return *left += *right *= isa<arith::AddIOp>(op) ? 1 : -1;
-}
-
-/// Of a sum of loops' numbers and, for an offset, values that never change, each a few times, plus a constant, if it isn't
-/// negative or the rest of a negative number were none, too. What all of them and the modulus are multiples of comes out:
-/// (16 i + 16) % 64 is 16 times (i + 1) % 4.
-std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus, bool isRoundedDown) {
-  constexpr size_t mostTimes = 8;
-  constexpr int64_t mostOfValues = 16; // choices
-  bool mayBeNegative = false;
-  std::optional<IndexSum> sum =
-      modulus < 1 ? std::nullopt : congruent(value, modulus, mayBeNegative);
-  std::optional<Parts> parts = sum ? partsOf(*sum, modulus) : std::nullopt;
-  if (!parts)
-    return std::nullopt;
-  mayBeNegative = mayBeNegative || sum->constant < 0 || !parts->isOfLoops;
-  if (mayBeNegative && !isRoundedDown && ranges.rangeOf(value).low < 0)
-    return std::nullopt;
-  const int64_t constant = model::floorMod(parts->constant, modulus);
-  int64_t unit = modulus;
-  for (const std::map<unsigned, int64_t>* each : {&parts->loops, &parts->values})
-    for (const auto& [number, factor] : *each)
-      unit = std::gcd(unit, factor);
-  const int64_t turns = modulus / unit, shift = constant / unit % turns;
-  model::Term term{model::kNone, unit, turns, shift};
-  const auto add = [&](const std::map<unsigned, int64_t>& factors, std::vector<unsigned>& list) {
-    for (const auto& [number, factor] : factors) {
-      const auto times = static_cast<size_t>(model::floorMod(factor / unit, turns));
-      if (times > mostTimes)
-        return false;
-      list.insert(list.end(), times, number);
-    }
-    return true;
-  };
-  if (!add(parts->loops, term.others) || !add(parts->values, term.values))
-    return std::nullopt;
-  if (term.others.empty() && term.values.empty())
-    return IndexSum{constant % unit + unit * shift, {}};
-  // Of values alone that have many remainders, it is a value of its own.
-  int64_t choices = 1;
-  for (size_t each = 0; each < parts->values.size() && choices <= mostOfValues; ++each)
-    choices *= turns;
-  if (term.others.empty() && choices > mostOfValues)
-    return std::nullopt;
-  if (!term.others.empty()) {
-    term.loop = term.others.front();
-    term.others.erase(term.others.begin());
-  }
-  return IndexSum{constant % unit, {std::move(term)}};
-}
-
-/// What a sum is modulo something, if it is one that has remainders. Without a value that never changes, a loop's number
-/// counts only if it grows: the tables tell the others.
-std::optional<IndexTerms::Parts> IndexTerms::partsOf(const IndexSum& sum, int64_t modulus) const {
-  Parts parts{sum.constant};
-  for (const model::Term& term : sum.terms) {
-    const bool isValue = term.loop >= firstSymbol && term.loop != model::kNone;
-    // Of another remainder only if its modulus goes into this one.
-    if (term.modulus ? isValue || !term.table.empty() || term.bytes * term.modulus % modulus != 0
-                     : isValue && !isOffset)
-      return std::nullopt;
-    parts.isOfLoops = parts.isOfLoops && !isValue && !term.modulus && term.bytes >= 0;
-    parts.constant += term.bytes * term.shift;
-    if (term.loop != model::kNone)
-      (isValue ? parts.values : parts.loops)[term.loop] += term.bytes;
-    for (const unsigned other : term.others)
-      parts.loops[other] += term.bytes;
-    for (const unsigned value : term.values)
-      parts.values[value] += term.bytes;
-  }
-  return parts.isOfLoops || !parts.values.empty() ? std::optional(std::move(parts)) : std::nullopt;
-}
-
-/// Of a sum of which all parts are multiples of the divisor.
-std::optional<IndexSum> IndexTerms::quotient(Operation* op, int64_t divisor) {
-  std::optional<IndexSum> sum = of(op->getOperand(0));
-  const bool isUnsigned = isa<arith::DivUIOp>(op);
-  if (!sum || divisor < 1 || sum->terms.empty() || sum->constant % divisor != 0 ||
-      (isUnsigned && ranges.rangeOf(op->getOperand(0)).low < 0) ||
-      llvm::any_of(sum->terms, [&](const model::Term& term) { return term.bytes % divisor != 0; }))
-    return std::nullopt;
-  sum->constant /= divisor;
-  for (model::Term& term : sum->terms)
-    term.bytes /= divisor;
-  return sum;
 }
 
 /// As a table of a few turns, or as what each turn adds to.
@@ -467,10 +357,15 @@ std::optional<IndexSum> IndexTerms::between(Value value) {
 }
 
 unsigned IndexTerms::numberOf(Value value) {
-  const auto [found, isNew] = symbols.try_emplace(value, firstSymbol + symbols.size());
+  return numberIn(symbols, value, ranges.rangeOf(value), rangesNotEmpty.rangeOf(value));
+}
+
+unsigned IndexTerms::numberIn(llvm::DenseMap<Value, unsigned>& numbers, Value value,
+                              IndexRange range, IndexRange rangeNotEmpty) {
+  const auto [found, isNew] = numbers.try_emplace(value, firstSymbol + symbolRanges.size());
   if (isNew) {
-    symbolRanges.push_back(ranges.rangeOf(value));
-    symbolRangesNotEmpty.push_back(rangesNotEmpty.rangeOf(value));
+    symbolRanges.push_back(range);
+    symbolRangesNotEmpty.push_back(rangeNotEmpty);
   }
   return found->second;
 }

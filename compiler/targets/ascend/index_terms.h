@@ -110,6 +110,10 @@ private:
   };
   std::optional<Parts> partsOf(const IndexSum& sum, int64_t modulus) const;
   std::optional<IndexSum> congruent(mlir::Value value, int64_t modulus, bool& wrapped);
+  std::optional<IndexSum> congruentProduct(mlir::Operation* op, int64_t modulus, bool& wrapped);
+  std::optional<IndexSum> turnedBits(mlir::Value value, int64_t bits);
+  std::optional<IndexSum> turnedRemainder(mlir::Value value, int64_t bits, int64_t modulus);
+  std::optional<IndexSum> signedRemainder(mlir::Operation* op, int64_t modulus);
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus, bool isRoundedDown);
   std::optional<IndexSum> quotient(mlir::Operation* op, int64_t divisor);
   std::optional<IndexSum> inTurns(mlir::Value value);
@@ -117,6 +121,11 @@ private:
   std::optional<IndexSum> between(mlir::Value value);
   bool isReadOnce(mlir::Operation* op) const;
   unsigned numberOf(mlir::Value value);
+  unsigned numberIn(llvm::DenseMap<mlir::Value, unsigned>& numbers, mlir::Value value,
+                    IndexRange range, IndexRange rangeNotEmpty);
+
+  /// Values that never change are numbered from here, behind all nodes.
+  static constexpr unsigned firstSymbol = 1U << 24;
 
   IndexRanges ranges, rangesNotEmpty{/*leastDim=*/1};
   TurnTables tables;
@@ -124,6 +133,7 @@ private:
   llvm::DenseMap<mlir::Value, std::optional<IndexSum>> onces;
   llvm::DenseMap<mlir::Operation*, unsigned> openLoops;
   llvm::DenseMap<mlir::Value, unsigned> symbols;
+  llvm::DenseMap<mlir::Value, unsigned> signs;  ///< of remainders: 1 of those below 0
   std::vector<IndexRange> symbolRanges;         ///< by number
   std::vector<IndexRange> symbolRangesNotEmpty; ///< with no dim that is 0
   llvm::DenseMap<mlir::Value, bool> unchangingValues;
