@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where no barrier is needed, none is put in: behind one that an instruction has inside, between
-copies whose rows lie beside each other, and where several loops choose a slot together."""
+copies whose rows lie beside each other, where several loops choose a slot together, and behind
+loops of as many turns."""
 
 from __future__ import annotations
 
@@ -222,6 +223,32 @@ def rows_of_bytes(shape: tuple[int, int, int]) -> Any:  # noqa: ANN401
     return main
 
 
+def filled_planes(stages: int) -> Any:  # noqa: ANN401
+    """What lies behind the tensor is filled, in the loop that loads the rest, behind which both is
+    merged in a loop of as many turns: a flag in the first one orders the fill."""
+    R = T.symbolic("R")
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        X: T.Tensor((R, 6, 24), "float32"),
+        planes: T.Tensor((6,), "int32"),
+        lines: T.Tensor((6,), "int32"),
+        columns: T.int32,
+        Y: T.Tensor((24, 6, 24), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((4, 6, 24), "float32")
+            for p in T.Pipelined(6, num_stages=stages):
+                T.tile.fill(x, 2.0)
+                T.copy(
+                    X[p * 4 : p * 4 + planes[p], 0 : lines[p], 0:columns],
+                    x[0 : planes[p], 0 : lines[p], 0:columns],
+                )
+                T.copy(x, Y[p * 4 : p * 4 + 4, :, :])
+
+    return main
+
+
 def floats(*shape: int) -> Any:  # noqa: ANN401
     return random.standard_normal(shape).astype(np.float32)
 
@@ -316,6 +343,20 @@ for shape in ((4, 3, 64), (2, 8, 32)):
         rows_of_bytes(shape),
         [table, places, np.zeros(shape, np.int8)],
         padded[np.where((places < 0) | (places > 7), 8, places)],
+    )
+planes, lines = (np.array(each, np.int32) for each in ((4, 2, 0, 4, 1, 3), (1, 6, 3, 6, 2, 6)))
+for stages in (2, 3):
+    given = floats(22, 6, 24)
+    behind = np.concatenate([given, np.zeros((2, 6, 24), np.float32)])
+    wanted = np.full((24, 6, 24), 2.0)
+    for p in range(6):
+        part = np.s_[p * 4 : p * 4 + planes[p], : lines[p], :13]
+        wanted[part] = behind[part]
+    GROUP.add(
+        f"filled planes in {stages}",
+        filled_planes(stages),
+        [given, planes, lines, 13, np.zeros((24, 6, 24), np.float32)],
+        {4: wanted},
     )
 left, right = (random.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
 GROUP.add(

@@ -17,6 +17,7 @@
 #include "compiler/targets/ascend/pipelined_loops.h"
 #include "compiler/targets/ascend/scalar_agents.h"
 #include "compiler/targets/ascend/short_loops.h"
+#include "compiler/targets/ascend/tied_loops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -69,6 +70,7 @@ public:
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
     findApart(kernel, program);
+    tieLoops(program);
     program.values = indices.valueRanges();
     indices.forEachValue([&](Value value, unsigned number) { model.values[number] = value; });
     settleBranches(program);
@@ -108,14 +110,6 @@ private:
   /// Where one of two agents goes to a meeting of all cores, in its own text.
   bool isMeeting(Operation* op) const {
     return isa<SyncAllOp>(op) && op->getParentOfType<ScopeOp>() && isMixed;
-  }
-
-  static std::optional<Agent> agentOf(npu::Instruction op) {
-    if (std::optional<Agent> agent = op.getAgent())
-      return agent;
-    if (auto scope = op->getParentOfType<ScopeOp>())
-      return scope.getAgent();
-    return std::nullopt;
   }
 
   static SmallVector<npu::Access> accessesOf(npu::Instruction op) {
@@ -291,36 +285,13 @@ private:
     const bool hasTwoKinds = isMixed || (model.hasCube && model.hasVector);
     const bool isVariable =
         alloc && alloc.getType().getSpace() == MemorySpace::Var &&
-        !(hasTwoKinds && differsOnVectorCores(buffer) && !isOfVectors(buffer)) &&
+        !(hasTwoKinds && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)) &&
         alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), [&](Operation* user) {
           auto store = dyn_cast<tile::StoreOp>(user);
           return isa<tile::LoadOp>(user) || (store && constantOf(store));
         });
     return variables[buffer] =
                isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
-  }
-
-  /// Whether a variable decides only about what the vector cores do, each for itself.
-  static bool isOfVectors(Value buffer) {
-    return llvm::all_of(buffer.getUsers(), [](Operation* user) {
-      auto load = dyn_cast<tile::LoadOp>(user);
-      return !load || llvm::all_of(load->getUsers(), [](Operation* compare) {
-        return isa<arith::CmpIOp>(compare) &&
-               llvm::all_of(compare->getUsers(), [](Operation* branch) {
-                 return isa<scf::IfOp>(branch) && !holdsWorkOfCube(branch);
-               });
-      });
-    });
-  }
-  static bool holdsWorkOfCube(Operation* branch) {
-    return branch
-        ->walk([](Operation* op) {
-          auto instruction = dyn_cast<npu::Instruction>(op);
-          const bool isOfCube = instruction ? agentOf(instruction) != Agent::Vector
-                                            : isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
-          return isOfCube ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
   }
 
   static std::optional<int64_t> constantOf(tile::StoreOp store) {

@@ -158,6 +158,41 @@ bool changeOnVectorCores(Operation* op, Value variable) {
       .wasInterrupted();
 }
 
+std::optional<Agent> agentOf(npu::Instruction op) {
+  if (std::optional<Agent> agent = op.getAgent())
+    return agent;
+  if (auto scope = op->getParentOfType<ScopeOp>())
+    return scope.getAgent();
+  return std::nullopt;
+}
+
+namespace {
+
+bool holdsWorkOfCube(Operation* branch) {
+  return branch
+      ->walk([](Operation* op) {
+        auto instruction = dyn_cast<npu::Instruction>(op);
+        const bool isOfCube = instruction ? agentOf(instruction) != Agent::Vector
+                                          : isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
+        return isOfCube ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+} // namespace
+
+bool isOfVectorsAlone(Value buffer) {
+  return llvm::all_of(buffer.getUsers(), [](Operation* user) {
+    auto load = dyn_cast<tile::LoadOp>(user);
+    return !load || llvm::all_of(load->getUsers(), [](Operation* compare) {
+      return isa<arith::CmpIOp>(compare) &&
+             llvm::all_of(compare->getUsers(), [](Operation* branch) {
+               return isa<scf::IfOp>(branch) && !holdsWorkOfCube(branch);
+             });
+    });
+  });
+}
+
 bool differsOnVectorCores(Value variable) {
   return VectorValues().differ(variable);
 }

@@ -20,6 +20,11 @@ bool changeOnVectorCores(mlir::Operation* op, mlir::Value variable);
 /// Whether a variable may hold something else on the vector cores than on the cube core.
 bool differsOnVectorCores(mlir::Value variable);
 
+/// Whether a variable decides only about what the vector cores do, each for itself.
+bool isOfVectorsAlone(mlir::Value variable);
+/// Which core runs an instruction, if that is said.
+std::optional<Agent> agentOf(npu::Instruction op);
+
 class ScalarAgents {
 public:
   /// `splits`: what stands outside of scopes is made two programs.

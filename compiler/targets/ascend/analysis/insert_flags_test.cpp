@@ -144,6 +144,39 @@ TEST(InsertFlags, RandomExits) {
   EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
 }
 
+/// Loops that have a turn where one before them has one.
+TEST(InsertFlags, RandomTies) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases(); ++seed) {
+    insertAndTry(seed,
+                 {.branches = seed % 2 == 0, .linear = false, .exits = seed % 4 == 0, .ties = true},
+                 {}, counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases());
+  EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
+/// Tiles are loaded row by row, if there are any rows, behind a flag; then as many rows are worked on: they wait for what
+/// the loads have waited for. Without the tie there may be rows of which none has been loaded.
+TEST(InsertFlags, LoopsOfAsManyTurns) {
+  for (const bool isTied : {true, false}) {
+    ByHand hand;
+    hand.statement(nullptr, Pipe::V, {ByHand::write(0, 128)});
+    Node* loads = hand.loop(nullptr);
+    hand.statement(loads, Pipe::MTE2, {ByHand::write(64, 128)});
+    hand.statement(loads, Pipe::V, {ByHand::read(64, 128)});
+    Node* work = hand.loop(nullptr);
+    hand.statement(work, Pipe::V, {ByHand::read(0, 64)});
+    if (isTied) {
+      loads->notes = work->goesBy = hand.program.variables++;
+      work->forgets.push_back(work->goesBy);
+    }
+    const std::string text = hand.insert();
+    EXPECT_EQ(text.find("barrier") == std::string::npos, isTied) << text;
+  }
+}
+
 /// A loop asks for an element that its body writes, and ends only where that says so: then the element has been read, so
 /// what stores the tile behind the loop waits for nothing. If anything else may end it, it waits.
 TEST(InsertFlags, LoopsThatOneVariableEnds) {

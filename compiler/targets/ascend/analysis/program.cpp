@@ -219,6 +219,8 @@ void append(const Program& program, const Block& block, unsigned depth, std::str
       if (node->variable != kNone)
         out += " until variable " + std::to_string(node->variable) + " = " +
                std::to_string(node->value);
+      if (node->goesBy != kNone)
+        out += " if variable " + std::to_string(node->goesBy);
       break;
     case NodeKind::Assign:
       out += "variable " + std::to_string(node->variable) + " = " + std::to_string(node->value);

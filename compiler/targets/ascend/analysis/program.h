@@ -243,8 +243,11 @@ struct Node {
   int value = 0;
   Comparison compares = Comparison::Equal;
   bool isBoth = false;
-  /// If: the variable that gets 1 where `body` has run, and 0 where it hasn't. Others of its block ask for that.
+  /// If, and Loop of unknown length: the variable that gets 1 where `body` has run, and 0 where it hasn't. Others of its
+  /// block ask for that.
   unsigned notes = kNone;
+  /// Loop of unknown length: it has no turn where this variable is 0, and one where it is 1.
+  unsigned goesBy = kNone;
   // Sync
   Sync sync;
   // Loop; `trips` is -1 if not known. Then `length` may say how long it is once values are known.

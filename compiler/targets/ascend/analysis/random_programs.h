@@ -29,6 +29,8 @@ struct Mix {
   bool values = false;
   /// Loops that are left early: the iterations behind that do nothing.
   bool exits = false;
+  /// Loops of unknown length that have a turn if one before them has.
+  bool ties = false;
 };
 
 /// That random programs have.
@@ -52,6 +54,7 @@ private:
   }
 
   void fill(Block& block, Node* parent, unsigned depth, int64_t count) {
+    unsigned noted = kNone; // by a loop before
     for (int64_t i = 0; i < count; ++i) {
       const int64_t kind = below(10);
       if (depth < 3 && kind < 2 && program.nodes.size() < 14) {
@@ -61,6 +64,8 @@ private:
           fillWithExit(*loop, block, parent, depth);
         else
           fill(loop->body, loop, depth + 1, below(3) + 1);
+        if (mix.ties && loop->trips < 0 && loop->variable == kNone)
+          tie(*loop, noted);
       } else if (mix.branches && depth < 3 && kind < 3) {
         Node* branch = program.add(block, parent, NodeKind::If);
         if (mix.asks)
@@ -110,6 +115,13 @@ private:
     Node* rest = addIfOn(runs->body, runs, variable, Comparison::Equal, goesOn);
     fill(rest->body, rest, depth + 1, below(2) + 1);
     loop.forgets.push_back(variable);
+  }
+
+  void tie(Node& loop, unsigned& noted) {
+    if (noted != kNone && chance(70))
+      loop.goesBy = noted;
+    else if (noted == kNone)
+      noted = loop.notes = program.variables++;
   }
 
   void ask(Node& branch) {

@@ -93,7 +93,11 @@ private:
   void flattenLoop(const Node* node) {
     if (node->variable != kNone)
       return flattenUntilLeft(node);
-    const int64_t trips = node->trips >= 0 ? node->trips : choose(*node);
+    int64_t trips = node->trips >= 0 ? node->trips : choose(*node);
+    if (node->goesBy != kNone)
+      trips = assigned[node->goesBy] == 0 ? 0 : std::max(trips, int64_t{1});
+    if (node->notes != kNone)
+      assigned[node->notes] = trips > 0 ? 1 : 0;
     length[node->id] = trips;
     for (int64_t i = 0; i < trips; ++i) {
       iteration[node->id] = i;

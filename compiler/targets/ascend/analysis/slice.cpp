@@ -259,6 +259,8 @@ void Slice::keepNodes(const Program& program) {
       if (kept[node.id] && (node.kind == NodeKind::If || node.kind == NodeKind::Loop) &&
           node.variable != kNone)
         variables.insert(node.variable);
+      else if (kept[node.id] && node.kind == NodeKind::Loop && node.goesBy != kNone)
+        variables.insert(node.goesBy);
     for (const Node& node : program.nodes) {
       const unsigned assigned = node.kind == NodeKind::Assign ? node.variable : node.notes;
       if (variables.contains(assigned) && !kept[node.id]) {

@@ -246,6 +246,8 @@ private:
       rest->variable = loop->variable;
       rest->value = loop->value;
     }
+    rest->notes = asksFor(loop->notes) ? loop->notes : kNone;
+    rest->goesBy = asksFor(loop->goesBy) ? loop->goesBy : kNone;
     copyIteration(loop, {first, rest->id, rest->trips, {behind, left(first).high}, behind},
                   rest->body, rest);
     if (isKnown)

@@ -458,7 +458,8 @@ private:
     const int64_t period = conflicts.periodOf(loop), trips = loop->trips;
     phases[loop->id] = 0;
     if (trips < 0)
-      return walkOpenLoop(loop, period, states);
+      return loop->goesBy == kNone ? walkOpenLoop(loop, period, states)
+                                   : walkTiedLoop(loop, period, states);
     if (trips <= 2 * period) {
       for (int64_t i = 0; i < trips; ++i)
         iterate(loop, {i, i, trips - 1 - i, trips - 1 - i, i, period}, states);
@@ -482,15 +483,40 @@ private:
     }
   }
 
+  /// Of unknown length, where a variable may say whether it has a turn.
+  void walkTiedLoop(const Node* loop, int64_t period, States& states) {
+    States without, with, open;
+    for (State& state : states) {
+      const int value = state.values[loop->goesBy];
+      (value == 0 ? without : value == 1 ? with : open).push_back(std::move(state));
+    }
+    if (!with.empty())
+      walkOpenLoop(loop, period, with, /*hasTurn=*/true);
+    if (!open.empty())
+      walkOpenLoop(loop, period, open);
+    join(with, open, loop, FaultKind::Unbalanced);
+    join(with, without, loop, FaultKind::Unbalanced);
+    states = std::move(with);
+  }
+
   /// Of unknown length: as each number of iterations that has too few for both ends, and as first ones, any
   /// number, and last ones. All ways out of it meet.
-  void walkOpenLoop(const Node* loop, int64_t period, States& states) {
+  void walkOpenLoop(const Node* loop, int64_t period, States& states, bool hasTurn = false) {
     auto [first, last] = turns.endsOf(loop);
-    const int64_t least = loop->isEntered || (!mayBeEmpty && loop->isEnteredIfNotEmpty) ? 1 : 0;
+    const bool isEntered = hasTurn || loop->isEntered || (!mayBeEmpty && loop->isEnteredIfNotEmpty);
+    const int64_t least = isEntered || loop->notes != kNone ? 1 : 0;
     if (first + last < least)
       first = least;
     States exit;
-    const auto leave = [&](States& way) { join(exit, way, loop, FaultKind::Unbalanced); };
+    const auto leave = [&](States& way, bool wasEntered = true) {
+      if (loop->notes != kNone)
+        assign(loop->notes, wasEntered ? 1 : 0, loop, way);
+      join(exit, way, loop, FaultKind::Unbalanced);
+    };
+    if (least == 1 && !isEntered) {
+      States none = states;
+      leave(none, /*wasEntered=*/false);
+    }
     for (int64_t trips = least; trips < first + last; ++trips) {
       States way = states;
       for (int64_t i = 0; i < trips; ++i)
