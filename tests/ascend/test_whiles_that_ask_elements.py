@@ -108,6 +108,41 @@ def until_a_break(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
 
 
 @T.prim_func
+def once_at_most(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """Its own counter gives each loop one turn: no second one asks for what the first has done."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        turns = T.alloc_var("int32", init=0)
+        T.copy(A[1, :], y)
+        for i in T.serial(2):
+            turns = 0
+            while turns < 1 and y[0] < 4:
+                turns = turns + 1
+                T.copy(y, C[2 * i, :])
+                T.tile.add(y, y, 1)
+            turns = 0
+            while y[1] < 4:
+                if turns == 1:
+                    break
+                turns = turns + 1
+                T.tile.add(y, y, 1)
+            T.copy(y, C[2 * i + 1, :])
+
+
+@T.prim_func
+def twice_at_most(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        turns = T.alloc_var("int32", init=0)
+        T.copy(A[1, :], y)
+        while turns <= 1 and y[0] < 4:
+            turns = turns + 1
+            T.copy(y, C[turns, :])
+            T.tile.add(y, y, 1)
+        T.copy(y, C[0, :])
+
+
+@T.prim_func
 def with_a_break(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
     with T.Kernel(8, is_npu=True, threads=1) as cid:
         y = T.alloc_ub((16,), "int32")
@@ -293,6 +328,13 @@ for title, by_row in (
 ):
     below = np.full((8, 16), -3, np.int32)
     GROUP.add(title, by_row, [below, np.zeros_like(below)], by_rows(below[1], title))
+below = np.full((8, 16), -3, np.int32)
+rows = np.zeros((8, 16), np.int32)
+rows[:4] = np.array([-3, -1, -1, 1])[:, None]
+GROUP.add("once at most", once_at_most, [below, np.zeros_like(below)], rows)
+rows = np.zeros((8, 16), np.int32)
+rows[:3] = np.array([-1, -3, -2])[:, None]
+GROUP.add("twice at most", twice_at_most, [below, np.zeros_like(below)], rows)
 for title, by_hand, last in (
     ("that waits itself", that_waits_itself, 99),
     ("that waits and is left", that_waits_and_is_left, 4),

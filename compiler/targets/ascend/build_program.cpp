@@ -7,6 +7,7 @@
 #include "compiler/targets/ascend/analysis/settle_branches.h"
 #include "compiler/targets/ascend/apart_accesses.h"
 #include "compiler/targets/ascend/copy_bounds.h"
+#include "compiler/targets/ascend/counted_variables.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/flag_numbers.h"
 #include "compiler/targets/ascend/global_boxes.h"
@@ -259,6 +260,14 @@ private:
   void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(branch, parent, block, NodeKind::If);
     node->isOfSomeCores = isMixed && asksVectorCores(branch);
+    const Value first = askedBeforeMore(branch.getCondition());
+    if (first && askVariable(branch, first, *node)) {
+      node->isBoth = node->asksMore = true;
+      translate(*branch.thenBlock(), node, node->otherwise, scope);
+      if (branch.elseBlock())
+        translate(*branch.elseBlock(), node, node->body, scope);
+      return;
+    }
     if (branch.getCondition().getDefiningOp<arith::AndIOp>()) {
       askAll(branch, branch.getCondition(), *node);
       node->isBoth = node->variable != model::kNone;
@@ -275,7 +284,7 @@ private:
       translate(*branch.elseBlock(), node, node->otherwise, scope);
   }
 
-  /// A number to which only constants are assigned (structure_exits.cpp makes such), and that is only read.
+  /// A number to which only constants are assigned (structure_exits.cpp makes such) or added, and that is only read.
   std::optional<unsigned> variableOf(Value buffer) {
     const auto known = variables.find(buffer);
     if (known != variables.end())
@@ -286,23 +295,24 @@ private:
     const bool isVariable =
         alloc && alloc.getType().getSpace() == MemorySpace::Var &&
         !(hasTwoKinds && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)) &&
-        alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), [&](Operation* user) {
-          auto store = dyn_cast<tile::StoreOp>(user);
-          return isa<tile::LoadOp>(user) || (store && constantOf(store));
-        });
+        alloc.getType().getRank() == 0 &&
+        llvm::all_of(buffer.getUsers(),
+                     [&](Operation* user) {
+                       auto store = dyn_cast<tile::StoreOp>(user);
+                       return isa<tile::LoadOp>(user) ||
+                              (store && (constantOf(store) || stepOf(store)));
+                     }) &&
+        isCountedFarEnough(buffer);
     return variables[buffer] =
                isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
-  }
-
-  static std::optional<int64_t> constantOf(tile::StoreOp store) {
-    const std::optional<int64_t> value = getConstantIntValue(store.getValue());
-    return value && *value >= 0 && *value < 100 ? value : std::nullopt;
   }
 
   void addAssign(tile::StoreOp store, Node* parent, model::Block& block) {
     Node* node = add(store, parent, block, NodeKind::Assign);
     node->variable = *variableOf(store.getBuffer());
-    node->value = static_cast<int>(*constantOf(store));
+    const std::optional<int64_t> constant = constantOf(store);
+    node->isStep = !constant;
+    node->value = static_cast<int>(constant ? *constant : *stepOf(store));
   }
 
   /// Of a branch for which several things must hold.

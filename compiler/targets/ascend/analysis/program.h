@@ -162,6 +162,8 @@ enum class SyncKind : uint8_t { Set, Wait, Barrier, BarrierAll, SyncAll, Meeting
 
 /// Of a variable: it may be any.
 constexpr int kNoValue = -1;
+/// So far variables count that turns add to; what is asked of them is less.
+constexpr int kMostCounted = 2;
 
 struct Sync {
   SyncKind kind = SyncKind::BarrierAll;
@@ -241,6 +243,8 @@ struct Node {
   /// the conditions say the same, or, with `isBoth`, both must hold. Loop: it ends where this one is `value`, if any.
   unsigned variable = kNone;
   int value = 0;
+  /// Assign: the value is added, up to kMostCounted, which then stands for all that is as large.
+  bool isStep = false;
   Comparison compares = Comparison::Equal;
   bool isBoth = false;
   /// If, and Loop of unknown length: the variable that gets 1 where `body` has run, and 0 where it hasn't. Others of its

@@ -78,7 +78,7 @@ private:
         if (node->notes != kNone)
           assigned[node->notes] = isTaken ? 1 : 0;
       } else if (node->kind == NodeKind::Assign) {
-        assigned[node->variable] = node->value;
+        assigned[node->variable] = node->value + (node->isStep ? assigned[node->variable] : 0);
       } else {
         flattenLoop(node);
       }

@@ -278,7 +278,8 @@ std::optional<Asked> askedBy(const Node& node) {
 
 bool assigns(const Block& block) {
   return std::ranges::any_of(block, [](const Node* node) {
-    return node->kind == NodeKind::Assign || assigns(node->body) || assigns(node->otherwise);
+    return (node->kind == NodeKind::Assign && !node->isStep) || assigns(node->body) ||
+           assigns(node->otherwise);
   });
 }
 

@@ -106,7 +106,9 @@ private:
       copyLoop(node, to, parent);
       return forget(node, to, parent);
     case NodeKind::Assign:
-      return addAssign(node, node->variable, node->value, to, parent);
+      addAssign(node, node->variable, node->value, to, parent);
+      result.program.nodes.back().isStep = node->isStep;
+      return;
     }
   }
 

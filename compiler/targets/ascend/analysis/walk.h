@@ -178,7 +178,7 @@ private:
       walkBranch(node, states);
       break;
     case NodeKind::Assign:
-      assign(node->variable, node->value, node, states);
+      assign(node->variable, node->value, node, states, node->isStep);
       break;
     }
   }
@@ -219,11 +219,15 @@ private:
     return holds(branch.compares, difference, difference);
   }
 
-  void assign(unsigned variable, int value, const Node* at, States& states) {
+  void assign(unsigned variable, int value, const Node* at, States& states, bool isStep = false) {
     States before;
     std::swap(before, states);
     for (State& state : before) {
-      state.values[variable] = value;
+      int& now = state.values[variable];
+      if (!isStep)
+        now = value;
+      else if (now != kNoValue)
+        now = std::min(now + value, kMostCounted);
       States one;
       one.push_back(std::move(state));
       join(states, one, at, FaultKind::OnePathOnly);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/counted_variables.h"
+
+#include "compiler/targets/ascend/analysis/program.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/Matchers.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+std::optional<int64_t> constantOf(tile::StoreOp store) {
+  const std::optional<int64_t> value = getConstantIntValue(store.getValue());
+  return value && *value >= 0 && *value < 100 ? value : std::nullopt;
+}
+
+std::optional<int64_t> stepOf(tile::StoreOp store) {
+  auto sum = store.getValue().getDefiningOp<arith::AddIOp>();
+  auto load = sum ? sum.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+  const std::optional<int64_t> step =
+      load && load.getBuffer() == store.getBuffer() && load->getBlock() == store->getBlock()
+          ? getConstantIntValue(sum.getRhs())
+          : std::nullopt;
+  const bool isLast = step && *step > 0 && *step < 100 && load->isBeforeInBlock(store);
+  for (Operation* op = isLast ? load->getNextNode() : nullptr; op && op != store;
+       op = op->getNextNode())
+    if (op->getNumRegions() > 0 || isa<tile::StoreOp>(op))
+      return std::nullopt;
+  return isLast ? step : std::nullopt;
+}
+
+bool isCountedFarEnough(Value buffer) {
+  const bool isCounter = llvm::any_of(buffer.getUsers(), [](Operation* user) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    return store && !constantOf(store);
+  });
+  if (isCounter && cast<tile::BufferType>(buffer.getType()).getElementBits() < 32)
+    return false;
+  bool isAsked = false;
+  for (Operation* load : buffer.getUsers())
+    for (Operation* user : load->getUsers())
+      if (auto compare = dyn_cast<arith::CmpIOp>(user)) {
+        const std::optional<int64_t> bound = getConstantIntValue(compare.getRhs());
+        if (isCounter && (!bound || *bound < 0 || *bound >= model::kMostCounted))
+          return false;
+        isAsked = true;
+      }
+  return !isCounter || isAsked;
+}
+
+Value askedBeforeMore(Value condition) {
+  auto turned = condition.getDefiningOp<arith::XOrIOp>();
+  auto both = turned && matchPattern(turned.getRhs(), m_One())
+                  ? turned.getLhs().getDefiningOp<scf::IfOp>()
+                  : scf::IfOp();
+  if (!both || !both.elseBlock())
+    return {};
+  const unsigned number = cast<OpResult>(turned.getLhs()).getResultNumber();
+  const Value other = both.elseBlock()->getTerminator()->getOperand(number);
+  return matchPattern(other, m_Zero()) ? both.getCondition() : Value();
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Variables that say whether a loop goes on: constants are assigned to them, and small ones added (`turns = turns + 1`).
+#pragma once
+
+#include "compiler/ir/memory_ops.h"
+
+#include <optional>
+
+namespace tilewright::ascend {
+
+/// The constant that a store assigns, if it is a small one.
+std::optional<int64_t> constantOf(tile::StoreOp store);
+/// What a store adds to a variable.
+std::optional<int64_t> stepOf(tile::StoreOp store);
+/// Whether a variable that turns add to is only compared with what the model counts up to (model::kMostCounted), if it is
+/// one. Of 32 bits at least: that it comes to 2^31 is left out, for no run has so many turns.
+bool isCountedFarEnough(mlir::Value buffer);
+/// Of `not (first and more)`, where nobody asks for more unless the first holds: that.
+mlir::Value askedBeforeMore(mlir::Value condition);
+
+} // namespace tilewright::ascend
