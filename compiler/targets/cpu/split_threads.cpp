@@ -16,7 +16,8 @@
 /// where it holds more than arithmetic, loads, stores and branches. A
 /// loop or branch that holds a cut stays outside of these loops; its bounds or condition are those
 /// of the first thread (an assertion says that they are the same for all; where threads begin at numbers of their own, as many
-/// turns are). A branch that groups of threads take
+/// turns are). A branch that may hold what a warp does together without coming to it is gone through for those who
+/// take each side, and the assertion stands where they come to it. A branch that groups of threads take
 /// (group_threads.cpp) is run by one group after the other; a group whose threads aren't neighbours is asked for each
 /// thread. What holds only shuffles, votes or
 /// barriers of a warp is run warp by warp. Values and buffers of a thread that live across a cut get
@@ -28,7 +29,9 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/ir/thread_groups.h"
 #include "compiler/ir/thread_ops.h"
+#include "compiler/passes/analysis/thread_choices.h"
 #include "compiler/passes/analysis/thread_divergence.h"
+#include "compiler/passes/analysis/thread_indices.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
@@ -49,7 +52,8 @@ class ThreadSplitter {
 public:
   ThreadSplitter(tile::LaunchOp launch, int64_t threads)
       : launch(launch), builder(launch.getLoc(), launch), slots(builder, launch.getThreads()),
-        threads(threads), cuts(launch), divergence(launch) {}
+        threads(threads), cuts(launch), divergence(launch), indices(launch, divergence),
+        choices(threads, divergence, indices) {}
 
   void split() {
     Block* body = launch.getBodyBlock();
@@ -59,11 +63,14 @@ public:
     builder.setInsertionPointToStart(fresh.getBodyBlock());
     IndexMath math(builder);
     Group block{math.constant(0), math.constant(threads)};
+    block.isOfWarps = true;
     emitBlock(*body, block);
     launch.erase();
   }
 
 private:
+  static constexpr llvm::StringLiteral kWarpMessage = "the threads of a warp must agree here";
+
   /// The threads that the code being emitted is for.
   struct Group {
     Value first, end;
@@ -71,6 +78,7 @@ private:
     bool isPart = false; ///< of the block
     /// Of the threads between, those that take these sides of branches: the condition, and whether it is the else.
     SmallVector<std::pair<Value, bool>, 1> sides = {};
+    bool isOfWarps = false; ///< all threads of a warp are in it, or none
   };
 
   // Classification
@@ -168,8 +176,7 @@ private:
       else
         same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, other, first);
       tile::AssertOp::check(builder, builder.getLoc(), same,
-                            group.isWarp ? "the threads of a warp must agree here"
-                                         : "the threads of a block must agree here");
+                            group.isWarp ? kWarpMessage : "the threads of a block must agree here");
     });
   }
 
@@ -276,7 +283,7 @@ private:
     return arith::XOrIOp::create(builder, condition, isTrue);
   }
 
-  /// Calls `body` for each warp of the group (for a warp: once).
+  /// Calls `body` for each warp of the group (for a warp: once), with those of its threads that are in the group.
   void overWarps(const Group& group, llvm::function_ref<void(const Group&)> body) {
     if (group.isWarp)
       return body(group);
@@ -295,7 +302,38 @@ private:
       end = math.min(end, group.end);
     if (group.isPart)
       first = math.max(first, group.first);
-    whereOf(group, first, [&] { body({first, end, /*isWarp=*/true, group.isPart}); });
+    const Group warp{first, end, /*isWarp=*/true, group.isPart, {}, group.isOfWarps};
+    if (group.isOfWarps || group.sides.empty())
+      return whereOf(group, first, [&] { body(warp); });
+    Group among = warp;
+    among.sides = group.sides;
+    forAnyone(choose(among), [&](const Group& found) { body(found); });
+  }
+
+  /// What `body` makes, if there is a thread in the group.
+  void forAnyone(const Group& group, llvm::function_ref<void(const Group&)> body) {
+    IndexMath math(builder);
+    Value isAnyone = math.atMost(math.add(group.first, math.constant(1)), group.end);
+    auto made = scf::IfOp::create(builder, TypeRange(), isAnyone, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(made.thenBlock());
+    body(group);
+  }
+
+  /// An assertion that all threads of each warp of the group have come here.
+  void requireWarps(const Group& group, Location loc) {
+    if (group.isOfWarps)
+      return;
+    overWarps(group, [&](const Group& warp) {
+      IndexMath math(builder);
+      Value count = makeCount(math.constant(0));
+      overThreads(warp, loc, [&](Value) { set(count, math.add(get(count), math.constant(1))); });
+      Value start =
+          math.mul(arith::DivUIOp::create(builder, warp.first, math.constant(tile::kWarpSize)),
+                   math.constant(tile::kWarpSize));
+      Value all = math.min(math.constant(tile::kWarpSize), math.sub(math.constant(threads), start));
+      tile::AssertOp::check(builder, loc, math.atMost(all, get(count)), kWarpMessage);
+    });
   }
 
   void emitBlock(Block& block, const Group& group) {
@@ -329,6 +367,8 @@ private:
     if (auto sync = dyn_cast<tile::SyncOp>(op)) { // the loop's end is the barrier of a block
       if (sync.getScope() == tile::SyncScope::Grid)
         builder.clone(*op);
+      if (sync.getScope() == tile::SyncScope::Warp)
+        requireWarps(group, op->getLoc());
       return;
     }
     if (!isStructure(op)) {
@@ -392,8 +432,10 @@ private:
       emitInside(&made.getBody().front(), loop.getBody().front(), group);
     } else if (op->hasAttr(tile::kThreadGroupsAttr)) {
       emitGroups(cast<scf::IfOp>(op), group);
+    } else if (auto branch = cast<scf::IfOp>(op); partsWarps(branch, group)) {
+      emitSide(branch, false, group);
+      emitSide(branch, true, group);
     } else {
-      auto branch = cast<scf::IfOp>(op);
       const bool hasElse = !branch.getElseRegion().empty();
       auto made = scf::IfOp::create(builder, TypeRange(), groupValue(branch.getCondition(), group),
                                     hasElse);
@@ -401,6 +443,25 @@ private:
       if (hasElse)
         emitInside(made.elseBlock(), *branch.elseBlock(), group);
     }
+  }
+
+  /// Whether threads of a warp may go two ways through a branch, as what they must do together stands where they
+  /// may not come to. Elsewhere it is told at the branch.
+  bool partsWarps(scf::IfOp branch, const Group& group) {
+    const Value condition = branch.getCondition();
+    return group.isWarp && !isUniform(condition) && divergence.differs(condition) &&
+           cuts.mayPassBy(branch) && !choices.choiceOf(condition).isOfWarps;
+  }
+
+  /// A side of a branch, for those threads of a warp that take it.
+  void emitSide(scf::IfOp branch, bool isElse, const Group& group) {
+    Region& side = branch->getRegion(isElse);
+    if (side.empty())
+      return;
+    Group among = group;
+    among.sides.emplace_back(branch.getCondition(), isElse);
+    among.isOfWarps = false;
+    forAnyone(choose(among), [&](const Group& part) { emitBlock(side.front(), part); });
   }
 
   // Groups
@@ -412,10 +473,7 @@ private:
       for (const Group& part : parts) {
         if (side.empty())
           continue;
-        IndexMath math(builder);
-        Value isAnyone = math.atMost(math.add(part.first, math.constant(1)), part.end);
-        auto made = scf::IfOp::create(builder, TypeRange(), isAnyone, /*withElseRegion=*/false);
-        emitInside(made.thenBlock(), side.front(), part);
+        forAnyone(part, [&](const Group& those) { emitBlock(side.front(), those); });
       }
     };
     emit(branch.getThenRegion(), sides.taken);
@@ -452,12 +510,15 @@ private:
     SmallVector<Group, 2> parts;
     const ArrayRef<int64_t> ends = cast<DenseI64ArrayAttr>(ranges).asArrayRef();
     const size_t length = isShared(branch->getRegion(isElse)) ? ends.size() : 2;
+    const bool areOfWarps = llvm::all_of(
+        ends, [&](int64_t end) { return end % tile::kWarpSize == 0 || end == threads; });
     for (size_t at = 0; at < ends.size(); at += length)
       parts.push_back({math.constant(ends[at]),
                        math.constant(ends[at + length - 1]),
                        /*isWarp=*/false,
                        true,
-                       {}});
+                       {},
+                       areOfWarps});
     if (length > 2) {
       parts[0].sides = group.sides;
       parts[0].sides.emplace_back(branch.getCondition(), isElse);
@@ -472,31 +533,36 @@ private:
              group.sides}};
   }
 
-  /// The threads of a group for which a condition holds, or doesn't: neighbours. For nobody it gives from the
-  /// group's end to its first.
+  /// The threads of a group for which a condition holds, or doesn't: neighbours.
   Group choose(Value condition, bool isElse, const Group& group) {
-    const auto type =
-        tile::BufferType::get({}, IntegerType::get(builder.getContext(), 64, IntegerType::Signed),
-                              tile::MemorySpace::Var);
-    auto make = [&](Value start) {
-      Value made = tile::AllocOp::create(builder, type, StringAttr(), IntegerAttr());
-      set(made, start);
-      return made;
-    };
-    Value first = make(group.end), end = make(group.first);
+    Group among = group;
+    among.sides.emplace_back(condition, isElse);
+    const Group found = choose(among);
+    return {found.first, found.end, /*isWarp=*/false, /*isPart=*/true, group.sides};
+  }
+
+  /// The group from the first that takes its sides to the last one. For nobody it gives from the group's end to
+  /// its first.
+  Group choose(const Group& group) {
+    Value first = makeCount(group.end), end = makeCount(group.first);
     overThreads(group, builder.getLoc(), [&](Value t) {
-      IRMapping local;
       IndexMath math(builder);
-      Value isTaken = threadValue(condition, t, local);
-      if (isElse)
-        isTaken = negated(isTaken);
-      auto taken = scf::IfOp::create(builder, TypeRange(), isTaken, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(taken.thenBlock());
       set(first, math.min(get(first), t));
       set(end, math.add(t, math.constant(1)));
     });
-    return {get(first), get(end), /*isWarp=*/false, /*isPart=*/true, group.sides};
+    Group found = group;
+    found.first = get(first);
+    found.end = get(end);
+    found.isPart = true;
+    return found;
+  }
+  Value makeCount(Value start) {
+    const auto type =
+        tile::BufferType::get({}, IntegerType::get(builder.getContext(), 64, IntegerType::Signed),
+                              tile::MemorySpace::Var);
+    Value made = tile::AllocOp::create(builder, type, StringAttr(), IntegerAttr());
+    set(made, start);
+    return made;
   }
   void set(Value variable, Value index) {
     Value number = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
@@ -521,6 +587,7 @@ private:
   }
 
   void emitShuffle(tile::ShuffleOp op, const Group& group) {
+    requireWarps(group, op.getLoc());
     Value given = arrayWith(op.getValue(), group);
     slots.make(op.getResult());
     atOnce(group, op.getLoc(), [&](Value t) {
@@ -533,6 +600,8 @@ private:
   void emitVote(tile::VoteOp op, const Group& group) {
     slots.make(op.getResult());
     auto count = [&](const Group& voters) {
+      if (voters.isWarp && op.getScope() == tile::SyncScope::Warp)
+        requireWarps(voters, op.getLoc());
       Value total = slots.startVote(op);
       overThreads(voters, op.getLoc(), [&](Value t) {
         IRMapping local;
@@ -555,6 +624,8 @@ private:
   int64_t threads;
   ThreadCuts cuts;
   ThreadDivergence divergence;
+  ThreadIndices indices;
+  ThreadChoices choices;
   /// Values that are the same for all threads, and buffers: old to new.
   IRMapping mapping;
   /// Index arithmetic on thread ids, which each loop computes for itself.

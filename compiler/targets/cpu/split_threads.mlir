@@ -186,3 +186,31 @@ func.func @counted_turns(%A: !tile.buffer<128xf32, global> {tile.name = "A"}) at
   }
   return
 }
+
+// -----
+
+// A shuffle in a branch of some threads of a warp that these may not come to: they go through the branch by
+// themselves, and all must be there at the shuffle.
+// CHECK-LABEL: func.func @parted_warps
+// CHECK: %[[FIRST:.*]] = tile.alloc : !tile.buffer<si64, var>
+// CHECK: scf.if
+// CHECK-NOT: tile.assert
+// CHECK: scf.if %{{.*}} {
+// CHECK: tile.assert %{{.*}}, "the threads of a warp must agree here"
+func.func @parted_warps(%A: !tile.buffer<64xsi32, global> {tile.name = "A"}, %n: index {tile.name = "n"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %lane = arith.constant 3 : i32
+  %goes = arith.cmpi sgt, %n, %c1 : index
+  tile.launch (%b) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %below = arith.cmpi slt, %t, %n : index
+    scf.if %below {
+      scf.if %goes {
+        %v = tile.load %A[%t] : !tile.buffer<64xsi32, global>
+        %r = tile.shuffle xor %v, %lane : i32
+        tile.store %r, %A[%t] : !tile.buffer<64xsi32, global>
+      }
+    }
+  }
+  return
+}

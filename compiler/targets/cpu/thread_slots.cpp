@@ -8,6 +8,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::cpu {
 
@@ -58,6 +59,42 @@ ThreadCuts::ThreadCuts(tile::LaunchOp launch) {
     if (unsigned kind = kinds.lookup(loop); kind != 0 && isa<tile::ForOp, tile::WhileOp>(loop))
       for (Operation* inner : between)
         kinds[inner] |= kind;
+  });
+}
+
+/// Whether an op holds a jump out of a loop that isn't in it.
+static bool holdsJump(Operation* op) {
+  return op
+      ->walk([&](Operation* jump) {
+        if (!isa<tile::BreakOp, tile::ContinueOp>(jump))
+          return WalkResult::advance();
+        Operation* loop = jump->getParentOp();
+        while (isa<scf::IfOp>(loop))
+          loop = loop->getParentOp();
+        return op->isProperAncestor(loop) ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+bool ThreadCuts::mayPassBy(scf::IfOp branch) const {
+  return !holdsJump(branch) && llvm::none_of(branch->getRegions(), [&](Region& side) {
+    return !side.empty() && isComeTo(side.front());
+  });
+}
+
+bool ThreadCuts::isComeTo(Block& body) const {
+  return llvm::any_of(body, [&](Operation& op) {
+    if (!isCut(&op))
+      return false;
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return !branch.getElseRegion().empty() && isComeTo(*branch.thenBlock()) &&
+             isComeTo(*branch.elseBlock());
+    if (auto loop = dyn_cast<tile::ForOp>(op)) {
+      const auto lower = getConstantIntValue(loop.getLower());
+      const auto upper = getConstantIntValue(loop.getUpper());
+      return lower && upper && *lower < *upper && isComeTo(*loop.getBodyBlock());
+    }
+    return !isa<tile::WhileOp>(op);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/ir/thread_groups.h"
 #include "compiler/ir/thread_ops.h"
 
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
 
@@ -28,11 +29,16 @@ public:
   bool isBlockWide(mlir::Operation* op) const {
     return (kinds.lookup(op) & block) != 0;
   }
+  /// Whether threads that take a side of a branch may come to none of its cuts. One that leaves a loop counts as come
+  /// to: its threads can't leave it apart.
+  bool mayPassBy(mlir::scf::IfOp branch) const;
 
 private:
   static constexpr unsigned block = 1, warp = 2;
   static unsigned ownKind(mlir::Operation* op);
   unsigned visit(mlir::Operation* op);
+  /// Whether who comes to a block surely comes to a cut in it.
+  bool isComeTo(mlir::Block& body) const;
 
   llvm::DenseMap<mlir::Operation*, unsigned> kinds;
 };
