@@ -192,16 +192,18 @@ mlir::LogicalResult Machine::notePart(mlir::Operation* op, const BufferValue& bu
   const AccessKind kind = isAtomic  ? isWrite ? AccessKind::AtomicUpdate : AccessKind::AtomicRead
                           : isWrite ? AccessKind::Write
                                     : AccessKind::Read;
-  auto report = [&](llvm::StringRef who, const Touches& touches, AccessKind how, int64_t number) {
-    const bool isWithAtomic = isAtomic || touches.isWithAtomic(how, number);
+  auto report = [&](llvm::StringRef who, mlir::Operation* other, bool isWithAtomic) {
     auto error = op->emitError("two ") << who << " use element [";
     llvm::interleaveComma(indices, error);
     error << "] of '" << buffer.name << "', and "
           << (isWithAtomic ? "only one of them atomically" : "one of them writes it");
-    mlir::Operation* other = touches.findRace(how, number);
     if (other->getLoc() != op->getLoc())
       error.attachNote(other->getLoc()) << "the other one uses it here";
     return mlir::failure();
+  };
+  auto reportAmong = [&](llvm::StringRef who, const Touches& touches, int64_t number) {
+    return report(who, touches.findRace(kind, number),
+                  isAtomic || touches.isWithAtomic(kind, number));
   };
   Access& last = accessOf(*buffer.storage, offset);
   if (isOfGrid) {
@@ -210,25 +212,22 @@ mlir::LogicalResult Machine::notePart(mlir::Operation* op, const BufferValue& bu
       last.round = gridRound;
     }
     if (last.blocks.findRace(kind, blockNumber))
-      return report("blocks of the grid", last.blocks, kind, blockNumber);
+      return reportAmong("blocks of the grid", last.blocks, blockNumber);
     last.blocks.add(kind, blockNumber, op);
   }
   if (running) {
     if (!last.threads)
       last.threads = std::make_unique<ThreadTouches>();
-    const ThreadPlace place = placeOf(*running);
     const AccessKind ofThread = isKept && !isAtomic ? AccessKind::SameWrite : kind;
-    if (const Touches* with = last.threads->note(ofThread, place, op, bits))
-      return report("threads of the block, with no barrier between,", *with,
-                    last.threads->kindIn(*with, ofThread, place),
-                    last.threads->numberOf(*with, place));
+    if (auto race = last.threads->note(ofThread, placeOf(*running), op, bits))
+      return report("threads of the block, with no barrier between,", race->at, race->isWithAtomic);
   }
   if (iteration < 0 || options.iterationsTakeTurns)
     return mlir::success();
   if (last.epoch != epoch)
     last.iterations = {}, last.epoch = epoch;
   if (last.iterations.findRace(kind, iteration))
-    return report("iterations of the parallel loop", last.iterations, kind, iteration);
+    return reportAmong("iterations of the parallel loop", last.iterations, iteration);
   last.iterations.add(kind, iteration, op);
   return mlir::success();
 }

@@ -158,23 +158,42 @@ void Machine::makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds,
 void Machine::order(llvm::ArrayRef<Agent*> agents) {
   ++meetings;
   Block& block = *agents.front()->block;
-  const bool isAll = agents.size() == block.agents.size();
-  if (isAll)
+  for (Agent* agent : agents)
+    agent->meeting = meetings;
+  if (agents.size() == block.agents.size()) {
     block.round = meetings;
-  for (Agent* agent : agents) {
-    agent->warpRound = meetings;
-    if (isAll)
-      agent->party = agent->thread / tile::kWarpSize;
+    for (Agent* agent : agents)
+      agent->known = nullptr;
+    return;
   }
+  // Those who met before and nobody else have theirs to themselves.
+  const Knowledge* first = agents.front()->known.get();
+  const bool areSame =
+      first && agents.front()->known.use_count() == long(agents.size()) &&
+      llvm::all_of(agents, [&](Agent* agent) { return agent->known.get() == first; });
+  if (!areSame) {
+    auto together = std::make_shared<Knowledge>(block.agents.size(), 0);
+    const Knowledge* added = nullptr;
+    for (Agent* agent : agents) {
+      const Knowledge* own = agent->known.get();
+      if (own && own != added)
+        for (auto [all, more] : llvm::zip(*together, *own))
+          all = std::max(all, more);
+      added = own;
+    }
+    for (Agent* agent : agents)
+      agent->known = together;
+  }
+  for (Agent* agent : agents)
+    (*agent->known)[size_t(agent->thread)] = meetings;
 }
 
 ThreadPlace Machine::placeOf(const Agent& agent) {
   return {.block = agent.block->number,
           .thread = agent.thread,
-          .warp = agent.thread / tile::kWarpSize,
-          .party = agent.party,
           .blockRound = agent.block->round,
-          .warpRound = agent.warpRound};
+          .meeting = agent.meeting,
+          .known = agent.known.get()};
 }
 
 /// Blocks that wait for each other: each runs until it is done or waits for the others.
@@ -244,14 +263,16 @@ mlir::LogicalResult Machine::runBlock(Block& block) {
 
 mlir::LogicalResult Machine::meetAt(llvm::ArrayRef<Agent*> agents, bool isPart,
                                     mlir::Operation* op) {
-  if (isPart) { // what a group does races with other groups
+  const bool isMeeting = !isOfGroups(*op); // those who part don't wait for each other
+  if (isPart && isMeeting) {               // what a group does races with other groups
     order(agents);
     running = agents.front();
   }
   if (failed(runCollective(agents, op)))
     return mlir::failure();
   running = nullptr;
-  order(agents);
+  if (isMeeting)
+    order(agents);
   for (Agent* agent : agents) {
     agent->waitsAt = nullptr;
     ++agent->scopes.back().next;
@@ -389,8 +410,6 @@ void Machine::part(llvm::ArrayRef<Agent*> agents, mlir::scf::IfOp branch) {
       scope.firstThread = first;
       scope.endThread = end;
       scope.members = members;
-      if (agents.size() == count)
-        agent->party = kMostWarps + first;
     }
   }
 }

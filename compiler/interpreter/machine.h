@@ -51,8 +51,9 @@ struct Agent {
   llvm::DenseMap<int64_t, int64_t> crossFlags; ///< how often a wait for each may pass
   /// The op that needs the other agents too; it is the next one of the innermost scope.
   mlir::Operation* waitsAt = nullptr;
-  int64_t warpRound = 0; ///< goes up where the threads of the warp, or of the group, meet
-  int64_t party = 0;     ///< its warp; a number of its own for each group of threads
+  int64_t meeting = 0; ///< the last one that it took part in
+  /// What those who met last know together; null where all of the block have met since.
+  std::shared_ptr<Knowledge> known;
   bool isDone() const {
     return scopes.empty();
   }

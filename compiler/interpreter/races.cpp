@@ -2,8 +2,18 @@
 #include "compiler/interpreter/races.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 
 namespace tilewright::interpreter {
+
+static bool isAtomic(AccessKind kind) {
+  return kind == AccessKind::AtomicRead || kind == AccessKind::AtomicUpdate;
+}
+
+static bool isWrite(AccessKind kind) {
+  return kind == AccessKind::Write || kind == AccessKind::SameWrite ||
+         kind == AccessKind::AtomicUpdate;
+}
 
 bool Touches::hasOther(AccessKind kind, int64_t who) const {
   const int64_t known = by[size_t(kind)];
@@ -11,44 +21,26 @@ bool Touches::hasOther(AccessKind kind, int64_t who) const {
 }
 
 bool Touches::isWithAtomic(AccessKind kind, int64_t who) const {
-  const bool writes = kind == AccessKind::Write || kind == AccessKind::SameWrite;
-  const bool reads = kind == AccessKind::Read || kind == AccessKind::OwnRead;
-  return (writes && hasOther(AccessKind::AtomicRead, who)) ||
-         ((writes || reads) && hasOther(AccessKind::AtomicUpdate, who));
+  return (kind == AccessKind::Write && hasOther(AccessKind::AtomicRead, who)) ||
+         (!isAtomic(kind) && hasOther(AccessKind::AtomicUpdate, who));
 }
 
 mlir::Operation* Touches::findRace(AccessKind kind, int64_t who) const {
-  const bool isPlain = kind != AccessKind::AtomicRead && kind != AccessKind::AtomicUpdate;
-  const bool writes = kind == AccessKind::Write || kind == AccessKind::SameWrite ||
-                      kind == AccessKind::AtomicUpdate;
-  const bool isOfOneValue =
-      kind == AccessKind::OwnRead || (kind == AccessKind::SameWrite && !hasChanged);
   auto other = [&](AccessKind theirs) {
     return hasOther(theirs, who) ? lastAt[size_t(theirs)] : nullptr;
   };
-  if (mlir::Operation* at = other(AccessKind::Write);
-      at && kind != AccessKind::SameWrite && !isOfOneValue)
+  if (mlir::Operation* at = other(AccessKind::Write))
     return at;
-  if (mlir::Operation* at = other(AccessKind::OwnRead); at && writes && !isOfOneValue)
+  if (mlir::Operation* at = other(AccessKind::Read); at && isWrite(kind))
     return at;
-  if (mlir::Operation* at = other(AccessKind::Read); at && writes)
+  if (mlir::Operation* at = other(AccessKind::AtomicRead); at && kind == AccessKind::Write)
     return at;
-  if (mlir::Operation* at = other(AccessKind::AtomicRead); at && writes && isPlain)
-    return at;
-  if (mlir::Operation* at = other(AccessKind::AtomicUpdate); at && isPlain)
+  if (mlir::Operation* at = other(AccessKind::AtomicUpdate); at && !isAtomic(kind))
     return at;
   return nullptr;
 }
 
-AccessKind Touches::afterOwnWrite(AccessKind kind) const {
-  return kind == AccessKind::Read && !hasChanged ? AccessKind::OwnRead : kind;
-}
-
 void Touches::add(AccessKind kind, int64_t who, mlir::Operation* op) {
-  if (kind == AccessKind::Write && by[size_t(AccessKind::Write)] != kNobody)
-    hasChanged = true;
-  if (kind == AccessKind::SameWrite)
-    kind = AccessKind::Write;
   by[size_t(kind)] = hasOther(kind, who) ? kSeveral : who;
   lastAt[size_t(kind)] = op;
 }
@@ -62,50 +54,107 @@ void Authors::keepIf(int64_t itsBlock, uint64_t bits) {
 }
 
 void Authors::add(const ThreadPlace& place) {
-  if (int64_t(lanes.size()) <= place.warp)
-    lanes.resize(place.warp + 1, 0);
-  lanes[place.warp] |= uint32_t(1) << (place.thread % tile::kWarpSize);
+  if (int64_t(lanes.size()) <= place.warp())
+    lanes.resize(place.warp() + 1, 0);
+  lanes[place.warp()] |= place.lane();
 }
 
 bool Authors::has(const ThreadPlace& place) const {
-  return place.warp < int64_t(lanes.size()) &&
-         ((lanes[place.warp] >> (place.thread % tile::kWarpSize)) & 1) != 0;
+  return place.warp() < int64_t(lanes.size()) && (lanes[place.warp()] & place.lane()) != 0;
 }
 
-AccessKind ThreadTouches::kindIn(const Touches& touches, AccessKind kind,
-                                 const ThreadPlace& place) const {
-  // What orders a thread with the writer of its own party is looked at among the lanes.
-  const bool isOfParty = &touches == &parties && llvm::is_contained(writers, place.party);
-  return isOfParty || authors.has(place) ? touches.afterOwnWrite(kind) : kind;
+/// Whether a touch, of a write the value that it finds or leaves, and one before it may give two results where
+/// nothing orders them.
+bool ThreadTouches::conflicts(AccessKind kind, uint64_t bits, const Touch& before) {
+  switch (before.kind) {
+  case AccessKind::Write:
+  case AccessKind::SameWrite:
+    if (kind == AccessKind::OwnRead)
+      return before.isOther(bits);
+    return kind != AccessKind::SameWrite;
+  case AccessKind::OwnRead:
+    return kind == AccessKind::SameWrite ? before.isOther(bits) : isWrite(kind);
+  case AccessKind::Read:
+    return isWrite(kind);
+  case AccessKind::AtomicRead:
+    return isWrite(kind) && !isAtomic(kind);
+  case AccessKind::AtomicUpdate:
+    return !isAtomic(kind);
+  }
+  return true;
 }
 
-const Touches* ThreadTouches::note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op,
-                                   uint64_t bits) {
+/// Whether a touch, but for the thread's own, is ordered before what the thread does now.
+bool ThreadTouches::isBefore(const Touch& touch, const ThreadPlace& place) {
+  uint32_t lanes = touch.warp == place.warp() ? touch.lanes & ~place.lane() : touch.lanes;
+  if (lanes != 0 && !place.known)
+    return false;
+  for (; lanes != 0; lanes &= lanes - 1)
+    if (!place.isAfter(touch.warp * tile::kWarpSize + llvm::countr_zero(lanes), touch.meeting))
+      return false;
+  return true;
+}
+
+/// Whether someone who wrote `bits` did so before what a thread does now.
+bool ThreadTouches::isAfterWriter(const ThreadPlace& place, uint64_t bits) const {
+  return place.known && llvm::any_of(touches, [&](const Touch& touch) {
+           if (touch.kind != AccessKind::Write || touch.bits != bits)
+             return false;
+           for (uint32_t lanes = touch.lanes; lanes != 0; lanes &= lanes - 1)
+             if (place.isAfter(touch.warp * tile::kWarpSize + llvm::countr_zero(lanes),
+                               touch.meeting))
+               return true;
+           return false;
+         });
+}
+
+std::optional<ThreadTouches::Race> ThreadTouches::note(AccessKind kind, const ThreadPlace& place,
+                                                       mlir::Operation* op, uint64_t bits) {
   if (blockRound != place.blockRound) {
-    parties = lanes = {};
-    writers.clear();
+    touches.clear();
     blockRound = place.blockRound;
   }
   if (kind == AccessKind::Write)
     authors = {}; // another value was there, perhaps one that no thread wrote
   authors.keepIf(place.block, bits);
-  const AccessKind ofParty = kindIn(parties, kind, place);
-  if (parties.findRace(ofParty, place.party))
-    return &parties;
-  // Another party's lanes may be forgotten: what they did is a race between parties.
-  if (party != place.party || warpRound != place.warpRound)
-    lanes = {}, party = place.party, warpRound = place.warpRound;
-  const AccessKind ofLane = kindIn(lanes, kind, place);
-  if (lanes.findRace(ofLane, place.thread))
-    return &lanes;
-  parties.add(ofParty, place.party, op);
-  lanes.add(ofLane, place.thread, op);
-  if (kind == AccessKind::Write || kind == AccessKind::SameWrite) {
+  if (kind == AccessKind::Read && (authors.has(place) || isAfterWriter(place, bits)))
+    kind = AccessKind::OwnRead;
+  for (const Touch& before : llvm::reverse(touches))
+    if (conflicts(kind, bits, before) && !isBefore(before, place))
+      return Race{before.op, isAtomic(kind) || isAtomic(before.kind)};
+  if (kind == AccessKind::SameWrite)
+    kind = AccessKind::Write;
+  if (kind == AccessKind::Write)
     authors.add(place);
-    if (!llvm::is_contained(writers, place.party))
-      writers.push_back(place.party);
+  add(kind, place, op, bits);
+  return std::nullopt;
+}
+
+void ThreadTouches::add(AccessKind kind, const ThreadPlace& place, mlir::Operation* op,
+                        uint64_t bits) {
+  if (kind != AccessKind::Write && kind != AccessKind::OwnRead)
+    bits = 0; // says nothing
+  /// So many values that were read before are remembered: what changes in each turn of a loop is no list without end.
+  constexpr int kMostValues = 3;
+  int values = 0;
+  for (size_t at = touches.size(); at-- > 0;) {
+    Touch& touch = touches[at];
+    if (touch.kind != kind || touch.warp != place.warp())
+      continue;
+    const bool isOther = touch.isOther(bits);
+    if (touch.meeting == place.meeting && (!isOther || touch.lanes == place.lane())) {
+      touch.isSeveral = isOther;
+      touch.bits = bits;
+      touch.lanes |= place.lane();
+      touch.op = op;
+      return;
+    }
+    // Who comes after this touch comes after one that is before it.
+    if (isBefore(touch, place) &&
+        !(isOther && kind == AccessKind::OwnRead && ++values < kMostValues))
+      touches.erase(touches.begin() + at);
   }
-  return nullptr;
+  touches.push_back({op, place.meeting, place.warp(), bits, place.lane(), kind});
 }
 
 } // namespace tilewright::interpreter

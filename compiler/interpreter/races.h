@@ -11,15 +11,17 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace tilewright::interpreter {
 
 /// How an element is touched. A `SameWrite` finds the value that it writes: with other writes it can't
-/// give two results. An `OwnRead` is by one who wrote the value that is there, which nobody has changed
-/// since: another's `SameWrite` doesn't change what it gives.
+/// give two results. An `OwnRead` is by one who wrote the value that is there, or comes after who did:
+/// another's `SameWrite` of that value doesn't change what it gives. Only threads have these two.
 enum class AccessKind { Read, Write, AtomicRead, AtomicUpdate, OwnRead, SameWrite };
 
-/// Who touched an element, of blocks, iterations or threads that have no order among themselves.
+/// Who touched an element, of blocks or iterations, which have no order among themselves.
 class Touches {
 public:
   /// Where another touched the element with whom `who` races, touching it so: one of the two writes, one
@@ -28,25 +30,37 @@ public:
   /// Whether the other one of such a race is atomic.
   bool isWithAtomic(AccessKind kind, int64_t who) const;
   void add(AccessKind kind, int64_t who, mlir::Operation* op);
-  /// What a touch of this kind is by one who wrote the value that is there: a Read may be an OwnRead.
-  AccessKind afterOwnWrite(AccessKind kind) const;
 
 private:
   bool hasOther(AccessKind kind, int64_t who) const;
 
-  static constexpr size_t kKinds = 5; ///< a SameWrite is kept as a Write
+  static constexpr size_t kKinds = 4;
   static constexpr int64_t kNobody = -1, kSeveral = -2;
-  std::array<int64_t, kKinds> by = {kNobody, kNobody, kNobody, kNobody, kNobody};
+  std::array<int64_t, kKinds> by = {kNobody, kNobody, kNobody, kNobody};
   std::array<mlir::Operation*, kKinds> lastAt = {};
-  bool hasChanged = false; ///< two values were written
 };
 
-inline constexpr int64_t kMostWarps = 32; ///< of a block
+/// Threads meet where they wait for each other, and these meetings are numbered. By thread of the block: its last
+/// meeting that is before what the one who knows this does now, itself or through meetings of others.
+using Knowledge = std::vector<int64_t>;
 
-/// A thread, and what orders it with others of its block and of its warp: both rounds go up at each point
-/// where these wait for each other. Threads in a group of their own are one party, as those of a warp are.
+/// A thread, and what orders it with others of its block.
 struct ThreadPlace {
-  int64_t block = 0, thread = 0, warp = 0, party = 0, blockRound = 0, warpRound = 0;
+  int64_t block = 0, thread = 0;
+  int64_t blockRound = 0;           ///< the last meeting of all threads of the block
+  int64_t meeting = 0;              ///< its own last one
+  const Knowledge* known = nullptr; ///< of meetings since the block's; null without any
+
+  int64_t warp() const {
+    return thread / tile::kWarpSize;
+  }
+  uint32_t lane() const {
+    return uint32_t(1) << (thread % tile::kWarpSize);
+  }
+  /// Whether all that a thread did between a meeting and its next one is before what this one does now.
+  bool isAfter(int64_t other, int64_t itsMeeting) const {
+    return known && (*known)[size_t(other)] > itsMeeting;
+  }
 };
 
 /// The threads of one block that wrote the value which an element has. What orders threads doesn't
@@ -64,25 +78,39 @@ private:
   llvm::SmallVector<uint32_t, 1> lanes; ///< a bit per thread, a word per warp
 };
 
-/// What the threads of one block did with an element.
+/// What the threads of one block did with an element since all of them met.
 class ThreadTouches {
 public:
-  /// Notes a touch of an element that holds `bits` behind it; the touches that it races with, or null.
-  const Touches* note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op,
-                      uint64_t bits);
-  /// What a touch of this kind is in `touches`, which is one of ours.
-  AccessKind kindIn(const Touches& touches, AccessKind kind, const ThreadPlace& place) const;
-  /// How `touches`, which is one of ours, calls a thread.
-  int64_t numberOf(const Touches& touches, const ThreadPlace& place) const {
-    return &touches == &parties ? place.party : place.thread;
-  }
+  struct Race {
+    mlir::Operation* at = nullptr; ///< the other one
+    bool isWithAtomic = false;     ///< one of the two
+  };
+  /// Notes a touch of an element that holds `bits` behind it, or gives one that it races with.
+  std::optional<Race> note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op,
+                           uint64_t bits);
 
 private:
-  Touches parties,
-      lanes; ///< of the block since all its threads met; of the last party since that met
+  /// What lanes of one warp did in the same way between two meetings.
+  struct Touch {
+    mlir::Operation* op = nullptr; ///< the last one
+    int64_t meeting = 0, warp = 0;
+    uint64_t bits = 0; ///< of a write or OwnRead
+    uint32_t lanes = 0;
+    AccessKind kind = AccessKind::Read;
+    bool isSeveral = false; ///< there were other bits before, by the only lane
+
+    bool isOther(uint64_t than) const {
+      return isSeveral || bits != than;
+    }
+  };
+  static bool conflicts(AccessKind kind, uint64_t bits, const Touch& before);
+  static bool isBefore(const Touch& touch, const ThreadPlace& place);
+  bool isAfterWriter(const ThreadPlace& place, uint64_t bits) const;
+  void add(AccessKind kind, const ThreadPlace& place, mlir::Operation* op, uint64_t bits);
+
+  llvm::SmallVector<Touch, 1> touches;
   Authors authors;
-  llvm::SmallVector<int64_t, 2> writers; ///< parties of which a thread wrote since all threads met
-  int64_t blockRound = -1, party = -1, warpRound = -1;
+  int64_t blockRound = -1;
 };
 
 /// What was done with an element since the last point that orders all.
