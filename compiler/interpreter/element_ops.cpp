@@ -292,6 +292,16 @@ mlir::LogicalResult Machine::runAtomicTile(Agent& agent, tile::AtomicTileOp op) 
   });
 }
 
+/// A number as C's printf writes it by "%e"; the sign of a NaN says nothing.
+static void showReal(llvm::raw_ostream& out, double value) {
+  if (std::isnan(value))
+    out << "nan";
+  else if (std::isinf(value))
+    out << (value < 0 ? "-inf" : "inf");
+  else
+    out << value;
+}
+
 mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {
   auto tile = op.getValue() ? llvm::dyn_cast<tile::BufferType>(op.getValue().getType())
                             : tile::BufferType();
@@ -304,7 +314,7 @@ mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {
   out << op.getMessage();
   auto show = [&](mlir::Type type, Scalar value) {
     if (llvm::isa<mlir::FloatType>(type))
-      out << value.real;
+      showReal(out, value.real);
     else if (type.isUnsignedInteger() || (op.getIsUnsigned() && type.isInteger()))
       out << unsignedBits(value.integer, type.getIntOrFloatBitWidth());
     else

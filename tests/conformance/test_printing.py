@@ -84,3 +84,28 @@ def test_numbers_without_a_sign(capfd, target, bits):
     tilewright.compile(shown, target=target)(np.array([most, 3], dtype), most)
     lines = capfd.readouterr().out.splitlines()
     assert lines == [str(most), f"A = [{most}, 3]", str(most - 1), str(most)]
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_what_is_no_number(capfd, target, dtype):
+    """As C writes it; a NaN has no sign, which differs by machine."""
+
+    @T.prim_func
+    def shown(A: T.Tensor((6,), dtype), x: T.float32):
+        with T.Kernel(1, threads=1):
+            tile = T.alloc_shared((6,), dtype)
+            T.copy(A, tile)
+            T.print(tile)
+            for i in T.serial(6):
+                T.print(A[i], msg="is")
+            T.print(A[0] * 0)
+            T.print(x)
+            T.print(-x)
+            T.print(T.infinity(dtype))
+
+    given = np.array([np.inf, -np.inf, np.nan, -np.nan, -0.0, 1.5], dtype)
+    tilewright.compile(shown, target=target)(given, float("nan"))
+    texts = ["inf", "-inf", "nan", "nan", "-0.000000e+00", "1.500000e+00"]
+    lines = [f"tile = [{', '.join(texts)}]", *(f"is {text}" for text in texts)]
+    assert capfd.readouterr().out.splitlines() == [*lines, "nan", "nan", "nan", "inf"]

@@ -82,9 +82,18 @@ private:
     if (element.isIndex())
       return arith::IndexCastOp::create(builder, builder.getI64Type(), value);
     if (isa<FloatType>(element))
-      return convertElement(builder, value, element, builder.getF64Type());
+      return withoutSignOfNan(convertElement(builder, value, element, builder.getF64Type()));
     return convertElement(builder, value, element,
                           builder.getIntegerType(64, /*isSigned=*/!isUnsigned(element)));
+  }
+
+  /// As C writes the sign of a NaN, which says nothing.
+  Value withoutSignOfNan(Value number) {
+    auto type = cast<FloatType>(number.getType());
+    Value nan = arith::ConstantOp::create(
+        builder, builder.getFloatAttr(type, APFloat::getNaN(type.getFloatSemantics())));
+    Value isNan = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO, number, number);
+    return arith::SelectOp::create(builder, isNan, nan, number);
   }
 
   static std::string nameOf(tile::PrintOp op) {

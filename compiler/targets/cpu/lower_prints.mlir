@@ -7,7 +7,9 @@
 // CHECK-DAG: llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
 // CHECK-LABEL: func.func @shows_blocks
 // CHECK: %[[WIDE:.*]] = arith.extf {{.*}} : f32 to f64
-// CHECK: llvm.call @snprintf({{.*}}, %[[WIDE]]) vararg
+// CHECK: %[[IS_NAN:.*]] = arith.cmpf uno, %[[WIDE]], %[[WIDE]]
+// CHECK: %[[SHOWN:.*]] = arith.select %[[IS_NAN]], %{{.*}}, %[[WIDE]] : f64
+// CHECK: llvm.call @snprintf({{.*}}, %[[SHOWN]]) vararg
 // CHECK: llvm.getelementptr inbounds %arg4[16]
 // CHECK: llvm.call
 // CHECK: scf.for
