@@ -12,6 +12,7 @@ from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import TilewrightWarning
 from tilewright.testing import interpret
 
 Array = np.ndarray[Any, Any]
@@ -417,3 +418,24 @@ def test_offset_behind_the_end_of_the_interpreters_memory() -> None:
         tilewright.CompileError, match="offset 4096 is behind the end of the source"
     ):
         interpret(main, *arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("brcb", "brcb"),
+        ("fill_experiment", "fill_experiment"),
+        ("row_expand_mul_experiment", "row_expand_mul"),
+        ("wholereducemax, float16", "wholereducemax"),
+    ],
+)
+def test_a_message_names_the_statement(name: str, words: str) -> None:
+    """Not the function that it calls."""
+    with pytest.warns(TilewrightWarning) as caught:
+        tilewright.compile(
+            GROUP.cases[name].kernel,
+            target="ascend",
+            pass_configs={tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True},
+        )
+    told = [str(each.message) for each in caught]
+    assert any(f"T.copy from UB needs what {words} writes to" in each for each in told)

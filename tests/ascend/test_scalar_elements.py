@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_group import KernelGroup
+from kernel_group import AUTOMATIC, KernelGroup
 
+import tilewright
 import tilewright.language as T
+from tilewright.errors import CompileError
 
 GROUP = KernelGroup()
 random = np.random.default_rng(0)
@@ -231,3 +233,31 @@ def test_removals(name: str) -> None:
 def test_between_blocks() -> None:
     """On the host alone: the interpreter runs one block after the other."""
     GROUP.cases["between_blocks"].check(GROUP.run("between_blocks"), "host")
+
+
+@T.prim_func
+def asked_in_a_branch(  # type: ignore[no-untyped-def]
+    A: T.Tensor((16, 16), "float16"), P: T.Tensor((64,), "int32"), C: T.Tensor((16, 16), "float32")
+):
+    with T.Kernel(1, is_npu=True) as (_, vid):
+        a = T.alloc_shared((16, 16), "float16")
+        product = T.alloc_fragment((16, 16), "float32")
+        u = T.alloc_ub((16, 16), "float32")
+        T.copy(A, a)
+        T.gemm_v0(a, a, product, init=True)
+        T.copy(product, u)
+        T.copy(u, C)
+        if vid == 1:  # noqa: SIM102
+            if P[0] > 2:
+                P[vid * 32] = P[16 + vid * 32] + 1
+
+
+def test_a_message_names_the_element() -> None:
+    """Not what makes memory and the scalar unit's cache agree on it; and once, not of each part."""
+    with pytest.raises(CompileError) as caught:
+        tilewright.compile(asked_in_a_branch, target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    assert error.message.startswith("writing an element overwrites what reading an element reads")
+    first = asked_in_a_branch.function.__code__.co_firstlineno
+    assert error.place.line - first == 14
+    assert [note.place.line - first for note in error.notes] == [13]

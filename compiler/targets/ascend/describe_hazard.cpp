@@ -29,6 +29,25 @@ std::string bitwise(StringRef name) {
   return (name == "not" || name == "and" || name == "or" ? "bitwise_" + name : name).str();
 }
 
+/// Of a call, the statement that became it; a function of the kernel's own by its name.
+std::string callWords(npu::CallOp call) {
+  const StringRef callee = call.getCallee();
+  if (call->hasAttr(kOfElementAttr)) // memory and the scalar unit's cache agree on its line
+    return cast<StringAttr>(call.getAccess()[0]) == "w" ? "writing an element"
+                                                        : "reading an element";
+  StringRef name = callee.take_until([](char c) { return c == '<'; });
+  if (name == kDump)
+    return "T.print";
+  if (!name.consume_front("tilewright::"))
+    return "'" + callee.str() + "'";
+  if (name == "rowExpand")
+    return "row_expand_" +
+           callee.rsplit("Expand::").second.take_until([](char c) { return c == ','; }).lower();
+  return name == "fillRepeats"      ? "fill_experiment"
+         : name == "spreadToBlocks" ? "brcb"
+                                    : name.lower();
+}
+
 /// What the kernel calls it, which knows no instructions: `T.copy to UB`, and of vector instructions what they
 /// compute.
 std::string callOf(const model::Node* statement) {
@@ -51,7 +70,7 @@ std::string callOf(const model::Node* statement) {
       .Case([](npu::CopyUbOp) { return "T.copy in UB"; })
       .Case([](npu::GetValueOp) { return "reading an element"; })
       .Case([](npu::SetValueOp) { return "writing an element"; })
-      .Case([](npu::CallOp op) { return "'" + op.getCallee().str() + "'"; })
+      .Case([](npu::CallOp op) { return callWords(op); })
       .Case([](npu::UnaryOp op) { return bitwise(npu::stringifyUnaryKind(op.getKind())); })
       .Case<npu::BinaryOp, npu::RowBinaryOp>(
           [](auto op) { return bitwise(npu::stringifyBinaryKind(op.getKind())); })

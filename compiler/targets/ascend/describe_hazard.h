@@ -15,6 +15,10 @@ namespace tilewright::ascend {
 inline constexpr char kWhyAttr[] = "ascend.why";
 /// The same for all ends of one flag, and of no other.
 inline constexpr char kWhyNumberAttr[] = "ascend.why_number";
+/// On calls that are part of reading or writing an element.
+inline constexpr char kOfElementAttr[] = "ascend.of_element";
+/// What prints a tile or tensor.
+inline constexpr llvm::StringLiteral kDump = "AscendC::DumpTensor";
 
 /// "exp needs what T.copy to UB of an earlier iteration writes"; of what isn't read, but written over, "overwrites what
 /// ... writes", or "... reads". `conflicts` are those of the hazard's program, here and below.

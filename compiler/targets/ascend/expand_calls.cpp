@@ -56,8 +56,6 @@ SmallVector<Argument> argumentsOf(CallExternOp call) {
   return arguments;
 }
 
-constexpr StringLiteral kDump = "AscendC::DumpTensor";
-
 bool isCubeMemory(MemorySpace space) {
   return space == MemorySpace::L1 || space == MemorySpace::L0A || space == MemorySpace::L0B ||
          space == MemorySpace::L0C;

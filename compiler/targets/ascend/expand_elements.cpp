@@ -18,6 +18,7 @@
 /// Elements of `local` and `var` buffers stay: they are the text's own arrays and variables. It
 /// stands behind VectorizeParallel, which takes the nests that need no single elements.
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/scalar_agents.h"
 #include "compiler/targets/ascend/source_text.h"
@@ -188,7 +189,8 @@ private:
     for (const Agent each : agents.running(user, agent))
       npu::CallOp::create(builder, callee, buffer, offset,
                           builder.getDenseI64ArrayAttr({ShapedType::kDynamic}),
-                          builder.getStrArrayAttr({access}), Pipe::S, each, DenseI64ArrayAttr());
+                          builder.getStrArrayAttr({access}), Pipe::S, each, DenseI64ArrayAttr())
+          ->setAttr(kOfElementAttr, builder.getUnitAttr());
   }
 
   bool waits;

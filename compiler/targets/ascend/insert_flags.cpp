@@ -31,6 +31,9 @@
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include <set>
+#include <tuple>
+
 namespace tilewright::ascend {
 namespace {
 
@@ -211,10 +214,18 @@ struct InsertFlags : KernelPass<InsertFlags> {
     options.ofParts = withinCores != WithinCores::All;
     options.betweenAgents = betweenCores && !model->hasOwnCrossFlags;
     const model::Inserted inserted = insertFlags(model->program, conflicts, options);
+    // Parts of one statement differ in nothing that the kernel's author sees.
+    std::set<std::tuple<std::string, const void*, const void*>> told;
     for (const model::Unorderable& failure : inserted.failures) {
-      InFlightDiagnostic error = operationOf(failure.hazard.later)->emitError();
-      error << describe(failure.hazard, conflicts) << ", but " << failure.reason;
-      error.attachNote(operationOf(failure.hazard.earlier)->getLoc()) << "the earlier one is here";
+      const std::string text = describe(failure.hazard, conflicts) + ", but " + failure.reason;
+      Operation *earlier = operationOf(failure.hazard.earlier),
+                *later = operationOf(failure.hazard.later);
+      if (!told.emplace(text, earlier->getLoc().getAsOpaquePointer(),
+                        later->getLoc().getAsOpaquePointer())
+               .second)
+        continue;
+      InFlightDiagnostic error = later->emitError(text);
+      error.attachNote(earlier->getLoc()) << "the earlier one is here";
     }
     if (!inserted.failures.empty())
       return signalPassFailure();
