@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
@@ -16,6 +17,12 @@ namespace {
 
 bool isKeptInVariable(Value buffer) {
   return cast<tile::BufferType>(buffer.getType()).getSpace() == tile::MemorySpace::Var;
+}
+
+/// One of the kernel's own, not one that says whether a loop has been left.
+bool isNamedVariable(Value buffer) {
+  Operation* alloc = buffer.getDefiningOp();
+  return isKeptInVariable(buffer) && !(alloc && alloc->hasAttr(kExitStateAttr));
 }
 
 /// What others see of an operation by itself.
@@ -38,16 +45,22 @@ public:
   }
 
   bool contains(Operation* op) const {
-    return ops.contains(op);
+    return askers.contains(op);
+  }
+
+  /// What asks for an operation; null of a root.
+  Operation* askerOf(Operation* op) const {
+    return askers.lookup(op);
   }
 
 private:
   void add(Operation* op) {
-    if (op && scope->isProperAncestor(op) && ops.insert(op).second)
+    if (op && scope->isProperAncestor(op) && askers.try_emplace(op, asker).second)
       work.push_back(op);
   }
 
   void follow(Operation* op) {
+    asker = op;
     for (Value operand : op->getOperands())
       add(operand.getDefiningOp());
     add(op->getParentOp());
@@ -78,11 +91,35 @@ private:
   }
 
   ScopeOp scope;
-  llvm::SmallDenseSet<Operation*> ops;
+  Operation* asker = nullptr;                         ///< whose needs are added
+  llvm::SmallDenseMap<Operation*, Operation*> askers; ///< of all that is needed
   SmallVector<Operation*> work;
 };
 
 } // namespace
+
+Need needOf(ScopeOp scope, Operation* op) {
+  // Flags are there for other statements: they are the last ones that count.
+  SmallVector<Operation*> roots, flags;
+  scope.walk([&](Operation* each) {
+    const bool isFlag =
+        isa<SetFlagOp, WaitFlagOp, PipeBarrierOp, SetCrossFlagOp, WaitCrossFlagOp>(each);
+    if (each != scope && isSeen(each))
+      (isFlag ? flags : roots).push_back(each);
+  });
+  for (const SmallVector<Operation*>* some : {&roots, &flags})
+    for (Operation* root : *some) {
+      const Needed needed(scope, root);
+      if (!needed.contains(op))
+        continue;
+      Need need{root, {}};
+      for (Operation* each = op; each; each = needed.askerOf(each))
+        if (auto load = dyn_cast<tile::LoadOp>(each); load && isNamedVariable(load.getBuffer()))
+          need.variable = load.getBuffer();
+      return need;
+    }
+  return {};
+}
 
 bool isWaiting(tile::WhileOp loop) {
   return loop.getBody().front().without_terminator().empty();

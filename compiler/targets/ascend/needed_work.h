@@ -17,4 +17,11 @@ bool dependsOn(ScopeOp scope, tile::WhileOp loop, mlir::ArrayRef<mlir::Operation
 /// says whether a loop of the other kind of core has been left, goes with all that asks for it.
 void dropNeedlessWork(ScopeOp scope, mlir::ArrayRef<mlir::Operation*> kept);
 
+/// Why a core does something: what is seen outside of it, and the variable that this asks, if that is how.
+struct Need {
+  mlir::Operation* user = nullptr;
+  mlir::Value variable;
+};
+Need needOf(ScopeOp scope, mlir::Operation* op);
+
 } // namespace tilewright::ascend

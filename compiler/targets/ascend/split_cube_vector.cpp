@@ -20,6 +20,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/passes/analysis/buffer_name.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/launch_kind.h"
@@ -111,22 +112,57 @@ private:
     }
   }
 
-  /// Values that only the other kind of core can have, but that this one needs.
+  /// Values that only the other kind of core can have, but that this one needs: an error of each statement that does,
+  /// and of each variable that it asks.
   LogicalResult refuseForeign() {
-    LogicalResult result = success();
+    llvm::MapVector<std::pair<Location, Value>, std::pair<Operation*, SmallVector<Location>>>
+        ofVariables;
+    bool hasForeign = false;
     scope.walk([&](npu::Instruction op) {
       if (!isForeign(op, scope.getAgent()))
         return;
-      InFlightDiagnostic error = op->emitError();
-      error
-          << "unsupported on ascend: the " << stringifyAgent(scope.getAgent())
-          << " core needs this value, but only the " << stringifyAgent(otherThan(scope.getAgent()))
-          << " core can read it: take what the " << stringifyAgent(scope.getAgent())
-          << " core does out of the loop or branch that asks for it, or ask an element of a tensor";
-      error.attachNote((*op->getUsers().begin())->getLoc()) << "it is needed here";
-      result = failure();
+      hasForeign = true;
+      const Need need = needOf(scope, op);
+      if (!need.variable)
+        return refuse(op, need.user ? need.user : *op->getUsers().begin());
+      auto& [user, places] = ofVariables[{need.user->getLoc(), need.variable}];
+      user = need.user;
+      if (!llvm::is_contained(places, op->getLoc()))
+        places.push_back(op->getLoc());
     });
-    return result;
+    for (const auto& [key, found] : ofVariables)
+      refuseVariable(quotedBuffer(key.second), found.first, found.second);
+    return failure(hasForeign);
+  }
+
+  void refuse(Operation* op, Operation* user) {
+    const StringRef own = stringifyAgent(scope.getAgent()),
+                    other = stringifyAgent(otherThan(scope.getAgent()));
+    InFlightDiagnostic error = op->emitError();
+    error << "unsupported on ascend: the " << own << " core needs this value, but only the "
+          << other << " core can read it: take what the " << own
+          << " core does out of the loop or branch that asks for it, or ask an element of a tensor";
+    error.attachNote(user->getLoc()) << "it is needed here";
+  }
+
+  /// `places`: what the variable depends on.
+  void refuseVariable(const std::string& name, Operation* user, ArrayRef<Location> places) {
+    const StringRef own = stringifyAgent(scope.getAgent()),
+                    other = stringifyAgent(otherThan(scope.getAgent()));
+    auto instruction = dyn_cast<npu::Instruction>(user);
+    const bool isOfBoth = !instruction || !instruction.getAgent();
+    InFlightDiagnostic error = user->emitError();
+    error << "unsupported on ascend: the " << own << " core needs " << name
+          << " here, but only the " << other << " core knows it: ";
+    if (isOfBoth)
+      error << "put this into T.Scope(\"" << (scope.getAgent() == Agent::Cube ? "V" : "C")
+            << "\"), or ";
+    error << "store " << name << " in an element of a tensor"
+          << (scope.getAgent() == Agent::Cube ? ", where vid is 0," : "")
+          << " and read that element instead";
+    for (const Location place : places)
+      error.attachNote(place) << name << " depends on what only the " << other
+                              << " core reads here";
   }
 
   ScopeOp scope;

@@ -81,8 +81,8 @@ func.func @cube_needs_ub(%A: !tile.buffer<64x64xf16, global>, %n: index) {
     %l1 = tile.alloc "l1" at 0 : !tile.buffer<16x64xf16, L1>
     // expected-error@+1 {{unsupported on ascend: the cube core needs this value, but only the vector core can read it: take what the cube core does out of the loop or branch that asks for it, or ask an element of a tensor}}
     %v = npu.get_value %x[%c0] : !tile.buffer<64xsi32, UB>
-    // expected-note@+1 {{it is needed here}}
     %i = arith.index_cast %v : i32 to index
+    // expected-note@+1 {{it is needed here}}
     npu.load_l1 %A[%i, 0] [16, 64] : !tile.buffer<64x64xf16, global> to %l1[%c0] : !tile.buffer<16x64xf16, L1> rows 16
   }
   return
