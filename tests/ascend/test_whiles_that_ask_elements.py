@@ -93,6 +93,21 @@ def up_to_the_row_or_twice(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-d
 
 
 @T.prim_func
+def up_to_four_beside_numbers(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """These have too many values beside what ends the loop; nobody asks for them."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        first = T.alloc_var("int32", init=0)
+        last = T.alloc_var("int32", init=0)
+        T.copy(A[1, :], y)
+        for i in T.serial(4):
+            while y[0] < 4:
+                T.tile.add(y, y, 1)
+                last = 0
+            T.copy(y, C[i, :])
+
+
+@T.prim_func
 def until_a_break(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
     """Nothing reads what the vector unit does last before it leaves the loop."""
     with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -324,6 +339,7 @@ GROUP.add("beside a gemm", beside_a_gemm, [halves, np.zeros((16, 16), np.float32
 for title, by_row in (
     ("up to the row", up_to_the_row),
     ("up to the row or twice", up_to_the_row_or_twice),
+    ("up to four beside numbers", up_to_four_beside_numbers),
     ("until a break", until_a_break),
 ):
     below = np.full((8, 16), -3, np.int32)

@@ -435,15 +435,33 @@ private:
       else
         states.push_back(std::move(other));
     }
-    if (states.size() > most) {
-      for (State& state : states)
-        std::ranges::fill(state.values, kNoValue);
-      for (size_t i = 1; i < states.size(); ++i)
-        states[0].join(states[i], [&](unsigned flag) { fault(kind, at, flag); });
-      states.resize(1);
-    }
+    if (states.size() > most)
+      forgetVariables(states, at, kind);
     if (states.size() > 1)
       std::ranges::sort(states, std::less(), &State::values);
+  }
+
+  void forgetVariables(States& states, const Node* at, FaultKind kind) {
+    for (State& state : states)
+      std::ranges::fill(state.values, kNoValue);
+    for (size_t i = 1; i < states.size(); ++i)
+      states[0].join(states[i], [&](unsigned flag) { fault(kind, at, flag); });
+    states.resize(1);
+  }
+
+  /// What holds before any turn of a loop: `now` before the next ones, or `head` before those that were walked. Whether that
+  /// is all. What forgets its variables, as these have too many values, finds some of them again in the next turns, and so
+  /// on without an end: so many rounds later all stay forgotten.
+  bool isSettled(const Node* loop, States& head, States& now, unsigned& rounds) {
+    constexpr unsigned most = 16;
+    States before = head;
+    join(now, before, loop, FaultKind::Unbalanced);
+    if (++rounds > most && now.size() > 1)
+      forgetVariables(now, loop, FaultKind::Unbalanced);
+    if (now == head || isAnswered())
+      return true;
+    std::swap(head, now);
+    return false;
   }
 
   void walkLoop(const Node* loop, States& states) {
@@ -470,6 +488,7 @@ private:
       return;
     }
     States head = states, now, exit;
+    unsigned rounds = 0;
     while (true) {
       now = head;
       for (int64_t phase = 0; phase < period; ++phase) {
@@ -477,13 +496,10 @@ private:
         if ((trips - 1) % period == phase)
           exit = now;
       }
-      States before = head;
-      join(now, before, loop, FaultKind::Unbalanced);
-      if (now == head || isAnswered()) {
+      if (isSettled(loop, head, now, rounds)) {
         states = std::move(exit);
         return;
       }
-      std::swap(head, now);
     }
   }
 
@@ -547,17 +563,15 @@ private:
                                  States& head) {
     std::vector<States> after(period);
     States now;
+    unsigned rounds = 0;
     while (true) {
       now = head;
       for (int64_t phase = 0; phase < period; ++phase) {
         after[phase] = now;
         iterate(loop, {first + phase, kEndless, last, kEndless, first + phase, period}, now);
       }
-      States before = head;
-      join(now, before, loop, FaultKind::Unbalanced);
-      if (now == head || isAnswered())
+      if (isSettled(loop, head, now, rounds))
         return after;
-      std::swap(head, now);
     }
   }
 
