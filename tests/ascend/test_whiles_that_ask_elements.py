@@ -158,6 +158,26 @@ def twice_at_most(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
 
 
 @T.prim_func
+def once_and_more(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """Two loops share a counter: that the second one asks for more takes nothing from the first."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        y = T.alloc_ub((16,), "int32")
+        z = T.alloc_ub((16,), "int32")
+        turns = T.alloc_var("int32", init=0)
+        T.copy(A[1, :], y)
+        T.copy(A[2, :], z)
+        while turns < 1 and y[0] < 4:
+            turns = turns + 1
+            T.tile.add(y, y, 1)
+        T.copy(y, C[0, :])
+        turns = 0
+        while turns < 3 and z[0] < 4:
+            turns = turns + 1
+            T.tile.add(z, z, 2)
+        T.copy(z, C[1, :])
+
+
+@T.prim_func
 def with_a_break(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
     with T.Kernel(8, is_npu=True, threads=1) as cid:
         y = T.alloc_ub((16,), "int32")
@@ -336,21 +356,22 @@ halves[0, 0] = -1.0
 product = (halves.astype(np.float64) + 4) @ (halves.astype(np.float64) + 4)
 GROUP.add("with a break", with_a_break, [numbers, np.zeros_like(numbers)], left_early(numbers))
 GROUP.add("beside a gemm", beside_a_gemm, [halves, np.zeros((16, 16), np.float32)], product)
+below = np.full((8, 16), -3, np.int32)
 for title, by_row in (
     ("up to the row", up_to_the_row),
     ("up to the row or twice", up_to_the_row_or_twice),
     ("up to four beside numbers", up_to_four_beside_numbers),
     ("until a break", until_a_break),
 ):
-    below = np.full((8, 16), -3, np.int32)
     GROUP.add(title, by_row, [below, np.zeros_like(below)], by_rows(below[1], title))
-below = np.full((8, 16), -3, np.int32)
 rows = np.zeros((8, 16), np.int32)
 rows[:4] = np.array([-3, -1, -1, 1])[:, None]
 GROUP.add("once at most", once_at_most, [below, np.zeros_like(below)], rows)
 rows = np.zeros((8, 16), np.int32)
 rows[:3] = np.array([-1, -3, -2])[:, None]
 GROUP.add("twice at most", twice_at_most, [below, np.zeros_like(below)], rows)
+rows = np.pad(np.repeat([[-2], [3]], 16, 1), ((0, 6), (0, 0)))
+GROUP.add("once and more", once_and_more, [below, np.zeros_like(below)], rows)
 for title, by_hand, last in (
     ("that waits itself", that_waits_itself, 99),
     ("that waits and is left", that_waits_and_is_left, 4),
@@ -391,3 +412,5 @@ def test_text() -> None:
     assert "exit_state" not in text and "goes_on" not in text
     leaves = loop.split("if (y_value >= 5) {")[1].split("}")[0]
     assert leaves.count("SetFlag<HardEvent::V_S>(0);") == 1 and "break;" in leaves
+    first, second = GROUP.check("once and more").ascendc.split("while (true) {")[1:]
+    assert "Flag<" not in first.split("\n  }\n")[0] and "Flag<HardEvent::V_S>" in second

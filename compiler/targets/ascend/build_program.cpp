@@ -302,7 +302,7 @@ private:
                        return isa<tile::LoadOp>(user) ||
                               (store && (constantOf(store) || stepOf(store)));
                      }) &&
-        isCountedFarEnough(buffer);
+        (!isCounter(buffer) || isWorthCounting(buffer));
     return variables[buffer] =
                isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
   }
@@ -343,7 +343,7 @@ private:
       if (op->walk([](tile::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted())
         return false;
     const std::optional<unsigned> variable = variableOf(load.getBuffer());
-    if (!variable)
+    if (!variable || (isCounter(load.getBuffer()) && !isCountedFarEnough(compare)))
       return false;
     node.variable = *variable;
     node.compares = *kind;

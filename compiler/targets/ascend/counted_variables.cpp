@@ -32,23 +32,26 @@ std::optional<int64_t> stepOf(tile::StoreOp store) {
   return isLast ? step : std::nullopt;
 }
 
-bool isCountedFarEnough(Value buffer) {
-  const bool isCounter = llvm::any_of(buffer.getUsers(), [](Operation* user) {
+bool isCounter(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation* user) {
     auto store = dyn_cast<tile::StoreOp>(user);
     return store && !constantOf(store);
   });
-  if (isCounter && cast<tile::BufferType>(buffer.getType()).getElementBits() < 32)
-    return false;
-  bool isAsked = false;
-  for (Operation* load : buffer.getUsers())
-    for (Operation* user : load->getUsers())
-      if (auto compare = dyn_cast<arith::CmpIOp>(user)) {
-        const std::optional<int64_t> bound = getConstantIntValue(compare.getRhs());
-        if (isCounter && (!bound || *bound < 0 || *bound >= model::kMostCounted))
-          return false;
-        isAsked = true;
-      }
-  return !isCounter || isAsked;
+}
+
+bool isCountedFarEnough(arith::CmpIOp compare) {
+  const std::optional<int64_t> bound = getConstantIntValue(compare.getRhs());
+  return bound && *bound >= 0 && *bound < model::kMostCounted;
+}
+
+bool isWorthCounting(Value buffer) {
+  return cast<tile::BufferType>(buffer.getType()).getElementBits() >= 32 &&
+         llvm::any_of(buffer.getUsers(), [](Operation* load) {
+           return llvm::any_of(load->getUsers(), [](Operation* user) {
+             auto compare = dyn_cast<arith::CmpIOp>(user);
+             return compare && isCountedFarEnough(compare);
+           });
+         });
 }
 
 Value askedBeforeMore(Value condition) {

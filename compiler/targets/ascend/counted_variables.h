@@ -4,6 +4,8 @@
 
 #include "compiler/ir/memory_ops.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
+
 #include <optional>
 
 namespace tilewright::ascend {
@@ -12,9 +14,12 @@ namespace tilewright::ascend {
 std::optional<int64_t> constantOf(tile::StoreOp store);
 /// What a store adds to a variable.
 std::optional<int64_t> stepOf(tile::StoreOp store);
-/// Whether a variable that turns add to is only compared with what the model counts up to (model::kMostCounted), if it is
-/// one. Of 32 bits at least: that it comes to 2^31 is left out, for no run has so many turns.
-bool isCountedFarEnough(mlir::Value buffer);
+/// Whether something is added to a variable.
+bool isCounter(mlir::Value buffer);
+/// Whether a comparison of such a variable is with what the model counts up to (model::kMostCounted).
+bool isCountedFarEnough(mlir::arith::CmpIOp compare);
+/// Whether there is one. Of 32 bits at least: that it comes to 2^31 is left out, for no run has so many turns.
+bool isWorthCounting(mlir::Value buffer);
 /// Of `not (first and more)`, where nobody asks for more unless the first holds: that.
 mlir::Value askedBeforeMore(mlir::Value condition);
 
