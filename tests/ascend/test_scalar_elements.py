@@ -236,6 +236,30 @@ def test_between_blocks() -> None:
 
 
 @T.prim_func
+def of_the_second_core(  # type: ignore[no-untyped-def]
+    A: T.Tensor((16, 16), "float16"), P: T.Tensor((64,), "int32"), C: T.Tensor((16, 16), "float32")
+):
+    """All else is the cube core's."""
+    with T.Kernel(1, is_npu=True) as (_, vid):
+        a = T.alloc_shared((16, 16), "float16")
+        product = T.alloc_fragment((16, 16), "float32")
+        T.copy(A, a)
+        T.gemm_v0(a, a, product, init=True)
+        T.copy(product, C)
+        if vid == 1:
+            P[32] = P[0] + 1
+
+
+def test_an_element_that_the_second_vector_core_stores() -> None:
+    group = KernelGroup()
+    numbers = np.arange(3, 67, dtype=np.int32)
+    wanted = np.where(np.arange(64) == 32, 4, numbers)
+    args = [np.ones((16, 16), np.float16), numbers, np.zeros((16, 16), np.float32)]
+    group.add("second", of_the_second_core, args, {1: wanted, 2: np.full((16, 16), 16.0)})
+    assert "KERNEL_TYPE_MIX_AIC_1_2" in group.check("second").ascendc
+
+
+@T.prim_func
 def asked_in_a_branch(  # type: ignore[no-untyped-def]
     A: T.Tensor((16, 16), "float16"), P: T.Tensor((64,), "int32"), C: T.Tensor((16, 16), "float32")
 ):

@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/scalar_agents.h"
 
 namespace tilewright::ascend {
 
@@ -30,6 +31,18 @@ static bool isOfTwoVectors(tile::LaunchOp launch) {
   return mayHaveTwoVectors(launch) && !launch->hasAttr(kOneVectorAttr);
 }
 
+/// Whether an element of a tensor is stored where the cores' number says so: on the cube core that is always 0.
+static bool isStoredByNumber(Operation* op) {
+  auto store = dyn_cast<tile::StoreOp>(op);
+  if (!store || !cast<tile::BufferType>(store.getBuffer().getType()).isGlobal())
+    return false;
+  for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
+       around = around->getParentOp())
+    if (isa<scf::IfOp, tile::ForOp, tile::WhileOp>(around) && asksVectorCores(around))
+      return true;
+  return false;
+}
+
 LaunchKind launchKindOf(func::FuncOp kernel) {
   LaunchKind kind;
   bool pairs = false;
@@ -42,6 +55,7 @@ LaunchKind launchKindOf(func::FuncOp kernel) {
     if (auto scope = dyn_cast<ScopeOp>(op); scope && !scope.getBody().front().empty())
       (scope.getAgent() == Agent::Cube ? kind.hasCube : kind.hasVector) = true;
     kind.usesVectorId |= isa<VectorIdOp>(op);
+    kind.hasVector |= isStoredByNumber(op);
     if (auto store = dyn_cast<npu::StoreUbOp>(op); store && store.getAtomicAdd())
       kind.hasTwoVectors |= isOfTwoVectors(store->getParentOfType<tile::LaunchOp>());
     kind.hasCrossFlags |= isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
