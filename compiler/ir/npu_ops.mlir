@@ -279,3 +279,11 @@ func.func @f(%x: !tile.buffer<16x16xf32, L0C>, %y: !tile.buffer<16x16xf16, L1>, 
   npu.move_l0c %x[%i] : !tile.buffer<16x16xf32, L0C> rows 16 to %y[%i] : !tile.buffer<16x16xf16, L1> rows 16 size 16 x 16 only(%i, %i, %i)
   return
 }
+
+// -----
+
+func.func @part_of_fewer_dims(%i: index) {
+  // expected-error@+1 {{has 2 numbers of its part and 0 of its tensor, but its tile has 2 dims}}
+  npu.check_part "a" [8, 24] part(%i, %i) on vector
+  return
+}

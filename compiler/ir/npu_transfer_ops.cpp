@@ -418,6 +418,14 @@ LogicalResult RequireOp::verify() {
   return success();
 }
 
+LogicalResult CheckPartOp::verify() {
+  if (getPart().size() != 2 * getShape().size() || getTensor().size() % 3 != 0)
+    return emitOpError() << "has " << getPart().size() << " numbers of its part and "
+                         << getTensor().size() << " of its tensor, but its tile has "
+                         << getShape().size() << " dims";
+  return success();
+}
+
 LogicalResult CallOp::verify() {
   const auto buffers =
       size_t(llvm::count_if(getArguments(), [](Value v) { return isa<BufferType>(v.getType()); }));

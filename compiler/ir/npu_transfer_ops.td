@@ -158,4 +158,17 @@ def Npu_RequireOp : Op<Npu_Dialect, "require", [MemoryEffects<[MemRead, MemWrite
   let assemblyFormat = "$condition $sentence `(` $numbers `)` (`on` $on^)? attr-dict";
   let hasVerifier = 1;
 }
+def Npu_CheckPartOp : Op<Npu_Dialect, "check_part", [AttrSizedOperandSegments, MemoryEffects<[MemAlloc]>]> {
+  let summary = "ends the kernel, on the host, where a part of a tile leaves the tile";
+  let description = [{
+    `npu.check_part "a" [8, 24] part(%o, %m, %c0, %c24) on vector`: of each dim where the part begins, and its extent. Of a store that its
+    tensor may cut, `tensor` says where the tensor's part begins, its extent, and how large the tensor is, of each of its dims.
+    It stands before what copies the part. Nothing of it is printed for the device. Its effect keeps it where it is, and says nothing
+    of memory: what stands around it is as if it weren't there.
+  }];
+  let arguments = (ins StrAttr:$tile, DenseI64ArrayAttr:$shape, Variadic<Index>:$part, Variadic<Index>:$tensor, Ascend_Agent:$on,
+      UnitAttr:$written, UnitAttr:$transposed);
+  let assemblyFormat = "$tile $shape (`written` $written^)? `part` `(` $part `)` (`tensor` `(` $tensor^ `)`)? (`transposed` $transposed^)? `on` $on attr-dict";
+  let hasVerifier = 1;
+}
 #endif

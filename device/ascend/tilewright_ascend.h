@@ -20,6 +20,8 @@
 /// Gives each turn of a loop without a bound a place, also where its body leaves nothing to be done.
 #define TW_TURN() asm volatile("nop")
 #define TW_TENSOR_NAMES(names) ::tilewright::ascend::tilewrightAscendTensorNames(names)
+/// Ends the kernel if a part leaves its tile: `TW_PART(name, is written, is transposed, {{first, extent, size}, ..}, {})`.
+#define TW_PART(...) ::AscendC::twRequirePart(::tilewright::ascend::Place::here(), __VA_ARGS__)
 #else
 #define TW_PLACE
 #define TW_HERE
@@ -28,6 +30,7 @@
 #define TW_REQUIRE(...) ascendc_assert(__VA_ARGS__)
 #define TW_TURN()
 #define TW_TENSOR_NAMES(names)
+#define TW_PART(...)
 #endif
 
 #include "tilewright_cube.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/kernel_api.h"
 #include "simulator/machine/agent.h"
+#include "simulator/machine/tile_part.h"
 
 #include <chrono>
 #include <csetjmp>
@@ -227,6 +228,11 @@ void failKernel(const char* sentence, Place place) {
   Agent& a = agentAt(place);
   a.inside = 1;
   a.fail(sentence, place, a.faultStatus());
+}
+
+void requirePart(const TilePart& part, Place place) {
+  if (const std::string sentence = outsideOf(part); !sentence.empty())
+    failKernel(sentence.c_str(), place);
 }
 
 void failKernelHere(const std::string& sentence) {

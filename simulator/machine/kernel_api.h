@@ -26,6 +26,22 @@ struct CubeRegisters {
   bool loadRepeatsAlongK = false;
 };
 
+/// A part of a tile as a tile language's kernel names it, by its dims.
+struct PartDim {
+  int64_t first = 0, extent = 0, size = 0; ///< of the tile, or of the tensor on the other side
+};
+
+struct TilePart {
+  const char* tile = nullptr;
+  bool isWritten = false;
+  bool isTransposed = false; ///< the last two dims of one side are those of the other in turn
+  const PartDim* dims = nullptr;
+  uint64_t rank = 0;
+  const PartDim* tensor =
+      nullptr; ///< of a store whose tensor may end before: what lies beyond isn't read
+  uint64_t tensorRank = 0;
+};
+
 /// What a kernel may know of the core that it runs on.
 struct AgentView {
   uint32_t blockIdx = 0;    ///< GetBlockIdx(): counts cores of this kind
@@ -162,6 +178,8 @@ extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAssert(const char
 
 /// Ends this agent with an error at `place`: something that no instruction can mean.
 [[noreturn]] TILEWRIGHT_EXPORT void failKernel(const char* sentence, Place place);
+/// Ends this agent if a part of a tile isn't within.
+TILEWRIGHT_EXPORT void requirePart(const TilePart& part, Place place);
 /// Notes an error (or a warning) and goes on.
 TILEWRIGHT_EXPORT void reportKernel(const char* sentence, bool isError, Place place);
 /// The line of the last instruction.

@@ -15,6 +15,7 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/check_parts.h"
 #include "compiler/targets/ascend/column_copies.h"
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/lone_loads.h"
@@ -535,6 +536,7 @@ public:
         work.push_back(op);
     });
     for (Operation* op : work) {
+      checkParts(op);
       LogicalResult done = success();
       if (auto copy = dyn_cast<tile::CopyOp>(op))
         done = expandCopy(copy, context);

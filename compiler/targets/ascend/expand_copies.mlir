@@ -686,3 +686,37 @@ func.func @more_than_the_tensor(%A: !tile.buffer<12x64xf32, global>, %n: index) 
   }
   return
 }
+
+// -----
+// Only what may leave its tile is checked before it is copied: of a store also how far its tensor goes.
+// CHECK-LABEL: func.func @parts
+// CHECK-SAME: %[[A:[^:]*]]: !tile.buffer<?x24xf32, global>, %{{[^:]*}}: !tile.buffer<16x32xf16, global>, %[[O:[^:]*]]: index, %[[N:[^:]*]]: index)
+// CHECK: npu.load_ub
+// CHECK: npu.check_part "a" [16, 24] written part(%[[O]], %[[N]], %c0, %c24) on vector
+// CHECK: npu.load_ub
+// CHECK-DAG: %[[ROWS:.*]] = tile.dim %[[A]]
+// CHECK: npu.check_part "a" [16, 24] part(%[[O]], %[[N]], %c0, %c24) tensor(%[[O]], %[[N]], %[[ROWS]], %c0, %c24, %c24) on vector
+// CHECK: npu.store_ub
+// CHECK-NOT: npu.check_part
+// CHECK: npu.check_part "l" [32, 32] written part(%[[O]], %c16, %c0, %c32) on cube
+// CHECK: npu.load_l1
+// CHECK-NOT: npu.check_part
+// CHECK: return
+func.func @parts(%A: !tile.buffer<?x24xf32, global>, %B: !tile.buffer<16x32xf16, global>, %o: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x24xf32, UB>
+    %l = tile.alloc "l" : !tile.buffer<32x32xf16, L1>
+    tile.for %i = %c0 to %c2 step %c1 {
+      %at = arith.muli %i, %c8 : index
+      tile.copy %A[%at, 0] [8, 24] : !tile.buffer<?x24xf32, global> to %a[%at, 0] [8, 24] : !tile.buffer<16x24xf32, UB>
+    }
+    tile.copy %A[%o, 0] [%n, 24] : !tile.buffer<?x24xf32, global> to %a[%o, 0] [%n, 24] : !tile.buffer<16x24xf32, UB>
+    tile.copy %a[%o, 0] [%n, 24] : !tile.buffer<16x24xf32, UB> to %A[%o, 0] [%n, 24] : !tile.buffer<?x24xf32, global>
+    tile.copy %B[0, 0] [16, 32] : !tile.buffer<16x32xf16, global> to %l[%o, 0] [16, 32] : !tile.buffer<32x32xf16, L1>
+  }
+  return
+}

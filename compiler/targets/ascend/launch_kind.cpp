@@ -95,8 +95,8 @@ static bool isSilent(Operation* op) {
   if (auto store = dyn_cast<tile::StoreOp>(op))
     return store.getBuffer().getType().getSpace() == tile::MemorySpace::Var;
   return op->getNumRegions() > 0 || isPure(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-         isa<npu::RequireOp, tile::AllocOp, tile::LoadOp, tile::BreakOp, tile::ContinueOp,
-             PipeBarrierOp, SetFlagOp, WaitFlagOp>(op);
+         isa<npu::RequireOp, npu::CheckPartOp, tile::AllocOp, tile::LoadOp, tile::BreakOp,
+             tile::ContinueOp, PipeBarrierOp, SetFlagOp, WaitFlagOp>(op);
 }
 
 bool hasScalarWork(ScopeOp scope) {

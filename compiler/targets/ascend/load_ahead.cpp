@@ -56,7 +56,7 @@ public:
       if (isa<tile::AssertOp, npu::RequireOp>(op))
         continue; // of where a load begins; it stays
       const bool isLoad = isLoads(&op, head.distance);
-      if (!isLoad && !(isPure(&op) && op.getNumRegions() == 0))
+      if (!isLoad && !movesAlong(op))
         break;
       head.ops.push_back(&op);
       if (isLoad)
@@ -68,6 +68,11 @@ public:
   }
 
 private:
+  /// What a load needs, and a check of its part of the tile.
+  static bool movesAlong(Operation& op) {
+    return isa<npu::CheckPartOp>(op) || (isPure(&op) && op.getNumRegions() == 0);
+  }
+
   /// Loads from tensors that the loop doesn't write, into buffers with versions.
   bool isLoads(Operation* op, int64_t& distance) {
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -78,7 +83,7 @@ private:
       for (Operation& nested : branch.thenBlock()->without_terminator()) {
         const bool isLoad = isLoads(&nested, inner);
         holdsLoads |= isLoad;
-        if (!isLoad && !(isPure(&nested) && nested.getNumRegions() == 0))
+        if (!isLoad && !movesAlong(nested))
           return false;
       }
       distance = holdsLoads ? inner : distance;
@@ -160,8 +165,9 @@ private:
     const Value distance = arith::ConstantIndexOp::create(builder, loop.getLoc(), head.distance);
     loadIn(builder, loop, head,
            arith::AddIOp::create(builder, loop.getLoc(), loop.getInductionVar(), distance));
-    for (Operation* load : head.loads)
-      load->erase();
+    for (Operation* op : head.ops)
+      if (isa<npu::CheckPartOp>(op) || llvm::is_contained(head.loads, op))
+        op->erase();
   }
 
   /// The loads of one iteration, if there is such.

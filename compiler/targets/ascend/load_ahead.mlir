@@ -89,3 +89,33 @@ func.func @nested(%A: !tile.buffer<256x64xf32, global>, %B: !tile.buffer<256x64x
   }
   return
 }
+
+// -----
+// A check goes along with its load.
+// CHECK-LABEL: func.func @checked
+// CHECK: npu.check_part "x" [2, 64] written part(%c0, %c1, %c0, %c64) on vector
+// CHECK-NEXT: npu.load_ub
+// CHECK: tile.for %[[K:.*]] = %c0 to %c64
+// CHECK: scf.if
+// CHECK: npu.check_part "x"
+// CHECK-NEXT: npu.load_ub
+// CHECK-NOT: npu.check_part
+// CHECK-NOT: npu.load_ub
+// CHECK: return
+func.func @checked(%A: !tile.buffer<256x64xf32, global>, %B: !tile.buffer<256x64xf32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%c2) npu {
+    %x = tile.alloc "x" {ascend.versions = 2 : i64} : !tile.buffer<2x64xf32, UB>
+    tile.for %k = %c0 to %c64 step %c1 pipelined(2) {
+      %turn = arith.remsi %k, %c2 : index
+      %at = arith.muli %turn, %c64 : index
+      npu.check_part "x" [2, 64] written part(%k, %c1, %c0, %c64) on vector
+      npu.load_ub %A[%k, 0] [1, 64] : !tile.buffer<256x64xf32, global> to %x[%at] : !tile.buffer<2x64xf32, UB> pitch 64
+      npu.store_ub %x[%at] : !tile.buffer<2x64xf32, UB> pitch 64 to %B[%k, 0] [1, 64] : !tile.buffer<256x64xf32, global>
+    }
+  }
+  return
+}

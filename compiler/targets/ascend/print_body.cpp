@@ -165,7 +165,7 @@ bool BodyPrinter::printGrid(Block& block) {
 }
 
 bool BodyPrinter::print(Operation* op) {
-  if (isa<tile::YieldOp, func::ReturnOp>(op))
+  if (isa<tile::YieldOp, func::ReturnOp>(op) || (isa<npu::CheckPartOp>(op) && !text.isForHost()))
     return true;
   const bool isVariable = op->getNumResults() == 1 && !nameOfVariable(op->getResult(0)).empty();
   if (!isa<arith::ConstantOp, tile::AllocOp>(op) && (!isPure(op) || isVariable))
@@ -223,8 +223,28 @@ static bool standsInline(Operation* op, const Expression& expression) {
   if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) && result.getType().isIndex() &&
       expression.text.size() <= shortest)
     return true;
-  return result.hasOneUse() && result.use_begin()->getOwner()->getBlock() == op->getBlock() &&
-         !isa<tile::ForOp, tile::WhileOp>(result.use_begin()->getOwner());
+  // A check is there for the host alone, and the text is the same with and without.
+  SmallVector<Operation*> users;
+  for (Operation* user : result.getUsers())
+    if (!isa<npu::CheckPartOp>(user))
+      users.push_back(user);
+  return users.empty() || (users.size() == 1 && users[0]->getBlock() == op->getBlock() &&
+                           !isa<tile::ForOp, tile::WhileOp>(users[0]));
+}
+
+/// `TW_PART("a", true, false, {{o, m, 8}, {0, 24, 24}}, {});`, which the vendor's compiler reads as nothing.
+void BodyPrinter::printCheck(npu::CheckPartOp check) {
+  std::string part, tensor;
+  for (auto [dim, size] : llvm::enumerate(check.getShape()))
+    part += (dim == 0 ? "{" : ", {") + text.text(check.getPart()[2 * dim]) + ", " +
+            text.text(check.getPart()[2 * dim + 1]) + ", " + std::to_string(size) + "}";
+  const ValueRange numbers = check.getTensor();
+  for (size_t at = 0; at < numbers.size(); at += 3)
+    tensor += (at == 0 ? "{" : ", {") + text.text(numbers[at]) + ", " + text.text(numbers[at + 1]) +
+              ", " + text.text(numbers[at + 2]) + "}";
+  const auto word = [](bool is) { return is ? ", true" : ", false"; };
+  text.line("TW_PART(\"" + check.getTile().str() + "\"" + word(check.getWritten()) +
+            word(check.getTransposed()) + ", {" + part + "}, {" + tensor + "});");
 }
 
 bool BodyPrinter::printValue(Operation* op) {

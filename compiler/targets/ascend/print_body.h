@@ -45,6 +45,7 @@ private:
   bool printBranch(mlir::Region& region, const std::vector<std::string>& results);
   void printFormatted(PrintfOp print);
   void printRequirement(npu::RequireOp require);
+  void printCheck(npu::CheckPartOp check);
   bool printAlloc(tile::AllocOp alloc);
   std::string workspaceOffset(tile::AllocOp alloc) const;
   void printView(tile::ViewOp view);

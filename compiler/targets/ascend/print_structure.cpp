@@ -255,6 +255,10 @@ bool BodyPrinter::printBuffers(Operation* op) {
         printRequirement(require);
         return true;
       })
+      .Case<npu::CheckPartOp>([&](npu::CheckPartOp check) {
+        printCheck(check);
+        return true;
+      })
       .Default([](auto) { return false; });
 }
 

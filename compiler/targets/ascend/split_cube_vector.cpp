@@ -54,6 +54,8 @@ bool isForeign(Operation* op, Agent agent) {
     return scope.getAgent() != agent;
   if (auto require = dyn_cast<npu::RequireOp>(op))
     return require.getOn() == otherThan(agent);
+  if (auto check = dyn_cast<npu::CheckPartOp>(op))
+    return check.getOn() == otherThan(agent);
   if (auto barrier = dyn_cast<PipeBarrierOp>(op))
     return isOfOneCore(barrier.getPipe(), otherThan(agent));
   if (auto set = dyn_cast<SetCrossFlagOp>(op))

@@ -198,3 +198,29 @@ func.func @waits(%W: !tile.buffer<16xsi32, global>, %v: i32) {
   }
   return
 }
+
+// -----
+// A check belongs to what copies the part.
+// CHECK-LABEL: func.func @checks
+// CHECK: ascend.scope cube
+// CHECK: npu.check_part "l"
+// CHECK: ascend.scope vector
+// CHECK-NOT: npu.check_part "l"
+// CHECK: npu.check_part "x"
+// CHECK-NOT: npu.check_part
+// CHECK: return
+func.func @checks(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %l = tile.alloc "l" : !tile.buffer<16x16xf16, L1>
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      npu.check_part "l" [16, 16] written part(%i, %c1, %c0, %c1) on cube
+      npu.fill_l1 %l[%c0] : !tile.buffer<16x16xf16, L1> bytes 512
+    }
+    npu.check_part "x" [64] part(%n, %c1) on vector
+    npu.unary exp %x[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c1)
+  }
+  return
+}

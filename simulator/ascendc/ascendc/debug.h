@@ -8,6 +8,7 @@
 #include <cassert> // the interface has assert
 #include <cstdarg>
 #include <cstdio>
+#include <initializer_list>
 #include <string>
 
 namespace AscendC {
@@ -125,6 +126,19 @@ template <class... Args>
   snprintf(text, sizeof text, format, twPrintable(args)...);
 #pragma GCC diagnostic pop
   twHost::failKernel(text, place);
+}
+
+/// What a tile language's compiler can't prove of a part of a tile: that it lies within. Where it doesn't, the kernel ends.
+inline void twRequirePart(TwPlace place, const char* tile, bool isWritten, bool isTransposed,
+                          std::initializer_list<twHost::PartDim> part,
+                          std::initializer_list<twHost::PartDim> tensor) {
+  for (const twHost::PartDim& dim : part)
+    if (dim.first < 0 || dim.first + dim.extent > dim.size) {
+      twHost::requirePart(
+          {tile, isWritten, isTransposed, part.begin(), part.size(), tensor.begin(), tensor.size()},
+          place);
+      return;
+    }
 }
 
 } // namespace AscendC

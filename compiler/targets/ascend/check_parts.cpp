@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/check_parts.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/targets/ascend/argument_bounds.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+#include <optional>
+#include <vector>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::MemorySpace;
+
+namespace {
+
+/// One side of a copy, and the tensor on the other side, which may cut what is read.
+struct Side {
+  BufferRegion part;
+  std::optional<BufferRegion> tensor;
+  bool isWritten = false, isTransposed = false;
+};
+
+bool isOnChip(const BufferRegion& region) {
+  return !region.type().isGlobal() && !region.type().isPerThread() && region.type().getRank() > 0;
+}
+
+bool staysInside(Operation* op, const BufferRegion& part) {
+  const auto rangeOf = [&](OpFoldResult number) {
+    const std::optional<int64_t> fixed = getConstantIntValue(number);
+    return fixed ? IndexRange{*fixed, *fixed} : boundedRangeAt(op, number);
+  };
+  for (auto [offset, extent, size] :
+       llvm::zip(part.offsets, part.extents, part.type().getShape())) {
+    const IndexRange first = rangeOf(offset), count = rangeOf(extent);
+    int64_t end = 0;
+    if (count.high > 0 &&
+        (first.low < 0 || llvm::AddOverflow(first.high, count.high, end) || end > size))
+      return false;
+  }
+  return true;
+}
+
+bool isKnownInside(std::optional<ArrayRef<bool>> inBounds) {
+  return inBounds && llvm::all_of(*inBounds, [](bool is) { return is; });
+}
+
+std::vector<Side> sidesOf(Operation* op) {
+  std::vector<Side> sides;
+  const auto add = [&](Side side) {
+    if (isOnChip(side.part))
+      sides.push_back(std::move(side));
+  };
+  const auto tensorOf = [](const BufferRegion& target, std::optional<ArrayRef<bool>> inBounds) {
+    const bool isCut = target.type().isGlobal() && !isKnownInside(inBounds);
+    return isCut ? std::optional(target) : std::nullopt;
+  };
+  if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+    const BufferRegion target = copy.getTargetRegion();
+    if (copy.getEnds().empty()) // else not all of its source is read
+      add({copy.getSourceRegion(), tensorOf(target, copy.getTargetInBounds()), false,
+           copy.getTranspose()});
+    add({target, {}, true});
+  } else if (auto fill = dyn_cast<tile::FillOp>(op)) {
+    add({fill.getTargetRegion(), {}, true});
+  } else if (auto atomic = dyn_cast<tile::AtomicTileOp>(op)) {
+    add({atomic.getSourceRegion(), tensorOf(atomic.getTargetRegion(), atomic.getTargetInBounds())});
+  }
+  return sides;
+}
+
+void check(ImplicitLocOpBuilder& builder, const Side& side) {
+  auto storage = npu::storageOf(side.part.buffer).getDefiningOp<tile::AllocOp>();
+  if (!storage || !storage.getSymName() ||
+      llvm::any_of(side.part.type().getShape(), ShapedType::isDynamic))
+    return;
+  const auto value = [&](OpFoldResult number) -> Value {
+    const std::optional<int64_t> fixed = getConstantIntValue(number);
+    return fixed ? Value(arith::ConstantIndexOp::create(builder, *fixed)) : cast<Value>(number);
+  };
+  SmallVector<Value> part, tensor;
+  for (auto [offset, extent] : llvm::zip(side.part.offsets, side.part.extents))
+    part.append({value(offset), value(extent)});
+  const size_t dims = side.tensor ? side.tensor->offsets.size() : 0;
+  for (size_t dim = 0; dim < dims; ++dim) {
+    const bool isDynamic = side.tensor->type().isDynamicDim(int64_t(dim));
+    const Value size = isDynamic ? Value(tile::DimOp::create(builder, side.tensor->buffer, dim))
+                                 : value(builder.getIndexAttr(side.tensor->type().getShape()[dim]));
+    tensor.append({value(side.tensor->offsets[dim]), value(side.tensor->extents[dim]), size});
+  }
+  const Agent agent = side.part.type().getSpace() == MemorySpace::UB ? Agent::Vector : Agent::Cube;
+  npu::CheckPartOp::create(builder, *storage.getSymName(), side.part.type().getShape(), part,
+                           tensor, agent, side.isWritten, side.isTransposed);
+}
+
+} // namespace
+
+void checkParts(Operation* op) {
+  ImplicitLocOpBuilder builder(op->getLoc(), op);
+  for (const Side& side : sidesOf(op))
+    if (!staysInside(op, side.part))
+      check(builder, side);
+}
+
+} // namespace tilewright::ascend
