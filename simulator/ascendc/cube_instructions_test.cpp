@@ -286,7 +286,8 @@ __global__ __aicore__ void of_four_fractals(GM_ADDR x, GM_ADDR c, MmadParams par
   PipeBarrier<PIPE_ALL>();
   Mmad(c1, a2, b2, params);
   PipeBarrier<PIPE_ALL>();
-  Fixpipe<float, float>(cGm, c1, FixpipeParamsV220(16, 16, 16, 16, false));
+  const uint16_t m = std::min<uint16_t>(params.m, 16), n = std::min<uint16_t>(params.n, 16);
+  Fixpipe<float, float>(cGm, c1, FixpipeParamsV220(n, m, (params.m + 15) / 16 * 16, 16, false));
 }
 TEST(CubeInstructions, MmadOfWhatNothingLoadedIsTold) {
   catchLaunches();

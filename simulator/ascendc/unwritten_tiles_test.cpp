@@ -163,6 +163,26 @@ TEST(UnwrittenTiles, SumsKeepWhatIsUndefined) {
             "");
 }
 
+/// Though A and B are there.
+TEST(UnwrittenTiles, WhatLiesBehindMAndNIsUndefined) {
+  const auto plain = findings<half, float, Load::Plain>;
+  const auto expectLeft = [&](const Tile& tile, const std::string& bytes) {
+    const std::string text = plain(tile);
+    for (const std::string& part :
+         {"Fixpipe on PIPE_FIX reads L0C bytes " + bytes +
+              ", which Mmad has left undefined, as they lie behind its m and n (cube core 0) "
+              "[ErrorRead2]",
+          std::string("note: Mmad is here; it makes whole groups of 16 rows and columns, of which "
+                      "those behind m and n have no value: multiply more, or read less")})
+      EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  };
+  expectLeft({.m = 29}, "1856 to 2047");
+  expectLeft({.n = 29}, "2100 to 2111");
+  EXPECT_EQ(plain({.m = 29, .n = 29, .storedRows = 29, .storedColumns = 29}), "");
+  EXPECT_EQ(plain({.m = 29, .n = 29, .startsAgain = true}), "");
+  expectTold(plain({.m = 29, .addsToIt = true}), "1856 to 2047", "Mmad");
+}
+
 /// Zero times what an integer may be is zero; what a float may be has infinities.
 TEST(UnwrittenTiles, IntegersTimesZeroAreNoHarm) {
   const Tile zeros{.depth = 29, .depthOfA = 29};

@@ -112,6 +112,52 @@ void addFactors(AccessList& list, const CubeInstr& i, MmadShape s) {
   list.items[list.count - 1].takesMoved = true;
 }
 
+/// The rows and columns of the result: 16 columns lie as high as all rows do, in whole groups of 16.
+void addResult(AccessList& list, const CubeInstr& i, MmadShape s, AccessKind kind) {
+  const auto add = [&](Region c) {
+    list.add(i.dst, c, kind);
+    list.items[list.count - 1].takesMoved = kind == AccessKind::Read;
+  };
+  const uint32_t whole = i.n / fractalSide, rest = i.n % fractalSide;
+  const int64_t step = int64_t{s.m1} * fractalSide * resultUnit;
+  if (whole > 0)
+    add({.begin = i.dst.address,
+         .length = uint64_t{i.m} * resultUnit,
+         .inner = whole,
+         .innerStride = step});
+  if (rest > 0)
+    add({.begin = i.dst.address + whole * static_cast<uint64_t>(step),
+         .length = rest * sizeof(float),
+         .inner = i.m,
+         .innerStride = resultUnit});
+}
+
+/// What of the last groups of 16 lies behind m and n: it has no value that anybody may rely on.
+/// A sum reads it, and nobody minds.
+void addBehindResult(AccessList& list, const CubeInstr& i, MmadShape s, bool isSum) {
+  const auto add = [&](Region c) {
+    if (isSum) {
+      list.add(i.dst, c, AccessKind::Read);
+      list.items[list.count - 1].mayBeUninitialised = true;
+    }
+    list.add(i.dst, c, AccessKind::Write);
+    list.items[list.count - 1].undefined = true;
+    list.items[list.count - 1].movedFrom = {.isOutside = true, .isLeft = true};
+  };
+  const uint32_t rows = s.m1 * fractalSide, rest = i.n % fractalSide;
+  const uint64_t step = uint64_t{rows} * resultUnit;
+  if (i.m < rows)
+    add({.begin = i.dst.address + uint64_t{i.m} * resultUnit,
+         .length = uint64_t{rows - i.m} * resultUnit,
+         .inner = s.n1,
+         .innerStride = static_cast<int64_t>(step)});
+  if (rest > 0)
+    add({.begin = i.dst.address + (s.n1 - 1) * step + rest * sizeof(float),
+         .length = (fractalSide - rest) * sizeof(float),
+         .inner = i.m,
+         .innerStride = resultUnit});
+}
+
 std::string inspectMmad(const CubeInstr& i, AccessList& list) {
   if (!i.m || !i.n || !i.k)
     return {};
@@ -139,10 +185,6 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
     return e;
   MmadShape s = mmadShape(i);
   addFactors(list, i, s);
-  constexpr uint32_t resultBytes = 1024;
-  Region c;
-  c.begin = i.dst.address;
-  c.length = uint64_t{s.m1} * s.n1 * resultBytes;
   bool bias = i.fromBias || i.hasBias;
   if (bias) {
     Region row;
@@ -150,10 +192,10 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
     row.length = uint64_t{i.n} * sizeof(float);
     list.add(i.c, row, AccessKind::Read);
   } else if (!i.initialise) {
-    list.add(i.dst, c, AccessKind::Read);
-    list.items[list.count - 1].takesMoved = true;
+    addResult(list, i, s, AccessKind::Read);
   }
-  list.add(i.dst, c, AccessKind::Write);
+  addResult(list, i, s, AccessKind::Write);
+  addBehindResult(list, i, s, !bias && !i.initialise);
   return {};
 }
 

@@ -161,7 +161,10 @@ std::vector<LocalBytes> unwrittenResults(const CubeInstr& i, const Context& cont
             i.dst.address +
             ((uint64_t{n} / fractalSide * allRows + m) * fractalSide + column - n) * sizeof(float);
         if (Space from = sourceOf(m, column, at); from != Space::GM)
-          append(found, {Space::L0C, at, at + sizeof(float), {from, m >= i.m || column >= i.n}});
+          append(found, {Space::L0C,
+                         at,
+                         at + sizeof(float),
+                         {.space = from, .isOutside = m >= i.m || column >= i.n}});
       }
   return found;
 }
@@ -231,15 +234,18 @@ std::vector<LocalBytes> unwrittenStored(const CubeInstr& i, Marks& all) {
   return found;
 }
 
-/// Where Fixpipe to L1 has what comes of what nothing has written: another load takes what it needs of that.
+/// Where Fixpipe to L1 has what comes of what nothing has written: another load takes what it needs of that. Whole
+/// fractals go there, and what a product has left behind its m and n with them.
 std::vector<LocalBytes> unwrittenInL1(const CubeInstr& i, Marks& all) {
   const Source source = {i, all.at(Space::L0C)};
   const uint32_t size = bytesOf(i.dst.type);
   std::vector<LocalBytes> found;
   source.forEach(i.m, i.n, [&](uint32_t nd, uint32_t m, uint32_t n, uint64_t at) {
-    if (const uint8_t mark = source.marks[at]) {
+    const uint8_t mark = source.marks[at];
+    const MovedFrom from = mark ? all.fromOf(mark) : MovedFrom();
+    if (mark && !from.isLeft) {
       const uint64_t to = fixpipePlace(i, nd, m, n);
-      append(found, {i.dst.space, to, to + size, {all.fromOf(mark).space, false}});
+      append(found, {i.dst.space, to, to + size, {.space = from.space}});
     }
     return true;
   });

@@ -17,6 +17,7 @@ struct Interval {
 struct MovedFrom {
   Space space = Space::GM;
   bool isOutside = false; ///< rows and columns of whole fractals behind m and n of a product
+  bool isLeft = false; ///< the same, where it has moved nothing: no value that anybody may rely on
   bool isScratch = false; ///< an advanced function has worked there
   /// Which read took them first, where element-wise instructions have computed with them: 1 is the first of a core.
   uint16_t origin = 0;

@@ -346,8 +346,9 @@ void CoreHazards::takeAlong(const Segment& s, Interval overlap) {
                    overlap.end,
                    {.space = isOwn ? s.movedFrom.space : current->space,
                     .isOutside = s.movedFrom.isOutside,
+                    .isLeft = s.movedFrom.isLeft,
                     .origin = s.movedFrom.origin}});
-  if (wasMoved && !isOwn)
+  if ((wasMoved || s.movedFrom.isLeft) && !isOwn)
     movedBefore.insert_or_assign({mine, current->space}, Mover{s.write.site, s.movedFrom.space});
 }
 
@@ -401,15 +402,18 @@ ReportItem CoreHazards::itemOfUninitialised(const Segment& s, Interval overlap) 
   const Site& mine = sites[currentSite[p]];
   const bool wasMoved = s.movedFrom.space != Space::GM;
   const bool isScratch = s.undefined && s.movedFrom.isScratch;
+  const bool isBehindProduct = s.undefined && !wasMoved && s.movedFrom.isLeft;
   ReportItem item;
   item.place = mine.place;
   item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " + bytesOf(overlap) +
-                  (wasMoved      ? std::string(", to which ") + sites[s.write.site].what +
-                                       " has moved what nothing has written ("
-                   : isScratch   ? std::string(", which ") + sites[s.write.site].what +
-                                       " has used as temporary memory ("
-                   : s.undefined ? ", which are padding without a value ("
-                                 : ", which nothing has written (") +
+                  (wasMoved          ? std::string(", to which ") + sites[s.write.site].what +
+                                           " has moved what nothing has written ("
+                   : isScratch       ? std::string(", which ") + sites[s.write.site].what +
+                                           " has used as temporary memory ("
+                   : isBehindProduct ? std::string(", which ") + sites[s.write.site].what +
+                                           " has left undefined, as they lie behind its m and n ("
+                   : s.undefined     ? ", which are padding without a value ("
+                                     : ", which nothing has written (") +
                   core + ") [ErrorRead2]";
   if (wasMoved)
     item.notes.push_back({sites[s.write.site].place,
@@ -420,6 +424,11 @@ ReportItem CoreHazards::itemOfUninitialised(const Segment& s, Interval overlap) 
                           std::string(sites[s.write.site].what) +
                               " is here; give it temporary memory of its own, or write these "
                               "bytes again behind it"});
+  else if (isBehindProduct)
+    item.notes.push_back({sites[s.write.site].place,
+                          std::string(sites[s.write.site].what) +
+                              " is here; it makes whole groups of 16 rows and columns, of which "
+                              "those behind m and n have no value: multiply more, or read less"});
   else if (s.undefined)
     item.notes.push_back({sites[s.write.site].place,
                           "the copy that left the padding is here; set "

@@ -304,6 +304,35 @@ def test_what_lies_behind_in_a_group_of_16_is_undefined() -> None:
     ) in str(caught.value)
 
 
+def test_the_host_reports_who_reads_what_lies_behind() -> None:
+    """The second product has a row less, so the last row is none of the sum's."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"), n: T.int32, m: T.int32, C: T.Tensor((32, 32), "float32")
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_L1((32, 32), "float16")
+            c = T.alloc_L0C((32, 32), "float32")
+            T.copy(A, a)
+            for i in T.serial(2):
+                T.gemm_v0(
+                    a[0 : n - i, :], a[0:m, :], c[0 : n - i, 0:m], transpose_B=True, init=(i == 0)
+                )
+            T.copy(c[0:n, 0:m], C[0:n, 0:m])
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a, c = np.ones((32, 32), np.float16), np.zeros((32, 32), np.float32)
+    kernel(a, 17, 32, c)  # its last row is alone in a group of 16
+    assert (c[:16] == 64).all()
+    assert (c[16] == 32).all()
+    told = "which Mmad has left undefined, as they lie behind its m and n"
+    with pytest.raises(RuntimeError, match=told):
+        kernel(a, 32, 32, c)
+    with pytest.raises(tilewright.CompileError, match="which a gemm has left undefined"):
+        interpret(main, a, 32, 32, c)
+
+
 def test_what_vectors_have_made_stays_behind() -> None:
     """Of a gemm that adds to it; one that clears leaves nothing there, nor does one behind that."""
 
