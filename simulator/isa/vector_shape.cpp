@@ -92,6 +92,7 @@ void AccessList::add(const Operand& operand, Region region, AccessKind kind) {
   a.region = region;
   a.space = operand.space;
   a.kind = kind;
+  a.tensor = operand.tensor;
   a.operand = &operand;
   a.isWithoutMemory = operand.isWithoutMemory;
 }

@@ -204,7 +204,8 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
     failWithoutMemory(write ? "SetValue" : "GetValue", write, place);
   const bool isBeyond = operand.space != Space::GM && operand.bytes && bytes > operand.bytes;
   if (isBeyond)
-    failBeyond(operand, {operand.address, operand.address + bytes}, write, place);
+    failBeyond(operand.space, operand.tensor, {operand.address, operand.address + bytes}, write,
+               place);
   if (isBeyond)
     fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
              spaceNames[static_cast<unsigned>(operand.space)] + " byte " +

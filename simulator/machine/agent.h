@@ -336,7 +336,7 @@ private:
   /// Notes of a report on what is executed: its pipe and operands, and what to change.
   std::vector<ReportNote> workingNotes(const std::string& advice) const;
   /// Fails in the kernel's words if it has a name for the tensor, and the bytes are not all its own.
-  void failBeyond(const Operand& operand, Interval bytes, bool isWritten, Place place);
+  void failBeyond(Space space, uint16_t number, Interval bytes, bool isWritten, Place place);
   /// Of a tensor in versions: what lies behind one of them isn't its own, but the next one's.
   void checkVersion(const Access& access, uint32_t site);
   void checkGlobal(const Access& access, uint32_t site);

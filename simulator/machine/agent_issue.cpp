@@ -317,8 +317,8 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
   if (hazards.unwrittenReads != unwrittenBefore)
     stop(faultStatus());
   for (unsigned i = 0; i < accesses.count && !wrong.empty(); ++i)
-    if (const Access& access = accesses.items[i]; access.operand && access.space != Space::GM)
-      failBeyond(*access.operand, access.region.hull(), access.kind != AccessKind::Read,
+    if (const Access& access = accesses.items[i]; access.space != Space::GM)
+      failBeyond(access.space, access.tensor, access.region.hull(), access.kind != AccessKind::Read,
                  hazards.site(site).place);
   if (!wrong.empty())
     fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place, faultStatus(),

@@ -18,15 +18,14 @@ std::vector<ReportNote> Agent::workingNotes(const std::string& advice) const {
   return {{{}, operandsText(working.pipe, working.instr, hazards.tensorNames)}, {{}, advice}};
 }
 
-void Agent::failBeyond(const Operand& operand, Interval bytes, bool isWritten, Place place) {
-  std::optional<TensorName> tensor = tensorNamed(hazards.tensorNames, operand.tensor);
+void Agent::failBeyond(Space space, uint16_t number, Interval bytes, bool isWritten, Place place) {
+  std::optional<TensorName> tensor = tensorNamed(hazards.tensorNames, number);
   if (!tensor)
     return;
   int64_t begin = 0;
-  if (operand.space !=
-      Space::GM) { // addresses on chip have 32 bits: one before the tensor is a large one
+  if (space != Space::GM) { // addresses on chip have 32 bits: one before the tensor is a large one
     begin = static_cast<int32_t>(static_cast<uint32_t>(bytes.begin - tensor->begin));
-  } else if (std::optional<GlobalTensorName> global = hazards.globalTensor(operand.tensor)) {
+  } else if (std::optional<GlobalTensorName> global = hazards.globalTensor(number)) {
     begin = static_cast<int64_t>(bytes.begin - global->begin);
     tensor = std::move(global->tensor);
   } else {
@@ -38,16 +37,17 @@ void Agent::failBeyond(const Operand& operand, Interval bytes, bool isWritten, P
 }
 
 void Agent::checkVersion(const Access& access, uint32_t site) {
-  if (!access.operand || access.operand->tensor >= versions.size() || !options.check)
+  if (access.tensor >= versions.size() || !options.check)
     return;
-  const Interval first = versions[access.operand->tensor], hull = access.region.hull();
+  const Interval first = versions[access.tensor], hull = access.region.hull();
   const uint64_t bytes = first.end - first.begin;
   if (bytes == 0 || hull.begin < first.begin || hull.end <= hull.begin)
     return;
   const uint64_t begin = hull.begin - first.begin, end = hull.end - first.begin;
   const bool isOfAll = begin % bytes == 0 && end % bytes == 0;
   if (begin / bytes != (end - 1) / bytes && !isOfAll)
-    failBeyond(*access.operand, hull, access.kind != AccessKind::Read, hazards.site(site).place);
+    failBeyond(access.space, access.tensor, hull, access.kind != AccessKind::Read,
+               hazards.site(site).place);
 }
 
 void Agent::failWithoutMemory(const char* what, bool writes, Place place) {
@@ -69,8 +69,8 @@ void Agent::checkLocal(const Access& access, uint32_t site) {
          where.place, faultStatus(),
          workingNotes("cube cores and vector cores have memories of their own; what both need goes "
                       "through GM"));
-  if ((hull.end > spaceBytes[s] || hull.begin > hull.end) && access.operand)
-    failBeyond(*access.operand, hull, access.kind != AccessKind::Read, where.place);
+  if ((hull.end > spaceBytes[s] || hull.begin > hull.end) && access.tensor != 0)
+    failBeyond(access.space, access.tensor, hull, access.kind != AccessKind::Read, where.place);
   if (hull.end > spaceBytes[s] || hull.begin > hull.end)
     fail(std::string(where.what) + verb + spaceNames[s] + " bytes " + std::to_string(hull.begin) +
              " to " + std::to_string(hull.end - 1) + ", but " + spaceNames[s] + " has " +
@@ -93,9 +93,9 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
   const char* code = access.kind == AccessKind::Read ? "ErrorRead1" : "ErrorWrite1";
   int32_t error = faultStatus();
   const bool isAllocated = findGlobalRange(hull.begin, cachedRange);
-  if ((!isAllocated || hull.end > cachedRange.end) && access.operand) {
+  if ((!isAllocated || hull.end > cachedRange.end) && access.tensor != 0) {
     cachedVersion = 0;
-    failBeyond(*access.operand, hull, access.kind != AccessKind::Read, where.place);
+    failBeyond(access.space, access.tensor, hull, access.kind != AccessKind::Read, where.place);
   }
   if (!isAllocated) {
     cachedVersion = 0;

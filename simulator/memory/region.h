@@ -89,7 +89,8 @@ struct Access {
   bool isByElements = false;
   /// Of an undefined write of what was moved.
   MovedFrom movedFrom{};
-  /// Whose bytes these are; to compare with members of the instruction that was inspected.
+  uint16_t tensor = 0; ///< as its operand: among the kernel's names for its tensors
+  /// Whose bytes these are; only to compare with members of the instruction that was inspected, as others may be gone.
   const Operand* operand = nullptr;
 };
 

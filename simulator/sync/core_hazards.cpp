@@ -125,7 +125,7 @@ void CoreHazards::note(Pipe pipe, const Access& access) {
   auto p = static_cast<unsigned>(pipe);
   if (access.space == Space::GM) {
     globalLog.push_back({access.region, clocks[p], remotes[p].get(), epochs[p], currentSite[p],
-                         pipe, access.kind, access.operand ? access.operand->tensor : uint16_t{0}});
+                         pipe, access.kind, access.tensor});
     return;
   }
   Shadow* shadow = shadows[static_cast<unsigned>(access.space)].get();
@@ -290,7 +290,7 @@ void CoreHazards::meet(const Segment& s, Interval overlap) {
 std::string CoreHazards::bytesOf(Interval bytes) const {
   return std::string(spaceNames[static_cast<unsigned>(current->space)]) + " bytes " +
          std::to_string(bytes.begin) + " to " + std::to_string(bytes.end - 1) +
-         (current->operand ? ofTensor(tensorNames, current->operand->tensor) : "");
+         ofTensor(tensorNames, current->tensor);
 }
 
 void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe other, Stamp stamp,

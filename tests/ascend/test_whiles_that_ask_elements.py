@@ -97,13 +97,13 @@ def up_to_four_beside_numbers(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untype
     """These have too many values beside what ends the loop; nobody asks for them."""
     with T.Kernel(1, is_npu=True, threads=1) as _:
         y = T.alloc_ub((16,), "int32")
-        first = T.alloc_var("int32", init=0)
+        first = T.alloc_var("int32", init=0)  # noqa: F841
         last = T.alloc_var("int32", init=0)
         T.copy(A[1, :], y)
         for i in T.serial(4):
             while y[0] < 4:
                 T.tile.add(y, y, 1)
-                last = 0
+                last = 0  # noqa: F841
             T.copy(y, C[i, :])
 
 
