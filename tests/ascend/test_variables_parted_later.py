@@ -70,6 +70,29 @@ def counted_down(A: HALVES, P: NUMBERS, C: SUMS, D: NUMBERS):  # type: ignore[no
             D[1] = m
 
 
+@T.prim_func
+def stored_if_counted(A: HALVES, P: NUMBERS, C: SUMS, D: NUMBERS):  # type: ignore[no-untyped-def]
+    """What the cube core stores goes by what the number is before the vector cores change it."""
+    with T.Kernel(1, is_npu=True) as (_, vid):
+        y = T.alloc_shared((16, 16), "float16")
+        z = T.alloc_ub((16,), "int32")
+        product = T.alloc_fragment((16, 16), "float32")
+        i = T.alloc_var("int32", init=0)
+        T.copy(A, y)
+        T.copy(P, z)
+        while i < P[0]:
+            T.gemm_v0(y, y, product, init=(i == 0))
+            i = i + 1
+        if i > 0:
+            T.copy(product, C)
+        while z[1] < 4:
+            T.tile.add(z, z, 1)
+            i = i + 1
+        if vid == 0:
+            T.tile.add(z, z, i)
+            T.copy(z, D)
+
+
 def halved(value: float, products: int) -> tuple[float, int]:
     total, count = 16.0 * value * value * max(products, 1), products
     while total > 4.0:
@@ -94,9 +117,21 @@ def add_counts(value: float, *given: int) -> None:
     GROUP.add(f"counted down, {given}", counted_down, [*arguments, *empty], expected)
 
 
+def add_stored(products: int, second: int) -> None:
+    given = np.array([products, second, *[7] * 14], np.int32)
+    empty = [np.zeros((16, 16), np.float32), np.zeros(16, np.int32)]
+    turns = max(4 - second, 0)
+    expected: dict[int, Any] = {2: np.full((16, 16), 64.0 * products)}
+    expected[3] = given + turns + products + turns
+    arguments = [np.full((16, 16), 2.0, np.float16), given, *empty]
+    GROUP.add(f"stored if counted, {products, second}", stored_if_counted, arguments, expected)
+
+
 add_counts(1.0, 1, 0, 2)
 add_counts(3.0, 2, 1, 1)
 add_counts(0.5, 0, 0, 0)
+for counts in ((0, 1), (1, 3), (3, 4)):
+    add_stored(*counts)
 
 
 @pytest.mark.parametrize("name", GROUP.cases)
@@ -125,8 +160,13 @@ def asked_later(A: HALVES, C: SUMS):  # type: ignore[no-untyped-def]
 
 
 def test_what_the_cube_core_cannot_know() -> None:
-    with pytest.raises(tilewright.CompileError, match="cube core needs this value"):
+    with pytest.raises(tilewright.CompileError, match="the cube core needs 'i' here"):
         tilewright.compile(asked_later, target="ascend", pass_configs=AUTOMATIC)
+
+
+def test_the_tile_goes_as_it_would_without_the_later_loop() -> None:
+    text = dict(compiled(stored_if_counted, AUTOMATIC)[0].stages)["ascendc"]
+    assert "copyL0cToGm(C, product" in text, text
 
 
 def test_text() -> None:

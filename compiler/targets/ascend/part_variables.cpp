@@ -10,8 +10,9 @@
 ///   tile.while { %z0 = tile.load %z[%c0, %c0] ... } do { ... tile.store %i2, %n_0[] }
 ///
 /// The cube core can't run the second loop, so it would know nothing of the variable at all. Only variables of a whole block are
-/// parted, at what stands in the block itself: everything in or behind it comes later. It stands behind PlaceBuffers, which says
-/// what lies in UB, and before StructureExits, which makes variables of its own.
+/// parted, at what stands in the block itself: everything in or behind it comes later. It stands before PlaceBuffers, which
+/// asks who knows a variable, and again behind it, when all that lies in UB does, and before StructureExits, which makes variables
+/// of its own.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"

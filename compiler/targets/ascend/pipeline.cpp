@@ -42,6 +42,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   if (!automation.flags)
     passes.push_back(createMarkStatements());
   passes.push_back(createPlainUpdates(!automation.flags));
+  if (automation.split) // what the user has put into UB: places go by who knows a variable
+    passes.push_back(createPartVariables());
   passes.push_back(createMarkOnce());
   passes.push_back(createStageGlobalTiles(*session.chip, automation.flags));
   passes.push_back(createMarkInBounds());
@@ -51,7 +53,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createFoldClears());
   passes.push_back(createPlaceBuffers(!automation.flags, automation.split));
   passes.push_back(createGuardOnce());
-  if (automation.split)
+  if (automation.split) // what the compiler has put there
     passes.push_back(createPartVariables());
   passes.push_back(createStructureExits(
       /*always=*/automation.flags || automation.scalarFlags || automation.crossFlags));
