@@ -36,6 +36,9 @@ TOLD = {
     "rows that meet in another turn": IN_TURNS,
     "rows of the turn before": READS.format("C"),
     "rows of turns apart": None,
+    "rows of one turn of n % 2": None,
+    "rows of one turn below 2": None,
+    "rows of one counted turn": None,
     "rows up to n": READS.format("C"),
     "rows up to n of its own": None,
     "tile beside a product": READS.format("C"),
@@ -127,6 +130,18 @@ def rows(form: str) -> Any:
                 for i in T.serial(2):
                     T.copy(x, C[(i * 2 + vid) * 16, 0])
                     T.copy(C[(i * 2 + vid) * 16 - vid * step * 16, 0], y)
+            elif form == "rows of one turn of n % 2":
+                for i in T.serial(n % 2):
+                    T.copy(x, C[(i + vid) * 16, 0])
+            elif form == "rows of one turn below 2":
+                if n < 2:
+                    for i in T.serial(n):
+                        T.copy(x, C[(i + vid) * 16, 0])
+            elif form == "rows of one counted turn":
+                turns = T.alloc_var("int32", init=0)
+                while turns < 1 and turns < n:
+                    T.copy(x, C[(turns + vid) * 16, 0])
+                    turns = turns + 1
             elif form in ("rows up to n", "rows up to n of its own"):
                 first = 16 * vid if "own" in form else 0
                 if vid == 0:

@@ -3,9 +3,11 @@
 
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/block_cores.h"
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/targets/ascend/passes.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/Matchers.h>
 
@@ -121,8 +123,11 @@ void FirstTurns::runLoop(tile::ForOp loop, bool isOurs) {
   const bool isOpen = !upper && choice.branches && !npu::differsByVid(loop.getUpper());
   if (!lower || !step || *step < 1 || (!upper && !isOpen))
     return leaveOut(loop, isOurs);
-  const int64_t all =
-      isOpen ? openTurns : std::max<int64_t>(0, llvm::divideCeilSigned(*upper - *lower, *step));
+  const int64_t end = upper ? *upper : rangeAt(loop, loop.getUpper()).high; // not more, in any run
+  const int64_t most = end == IndexRange::kHighest
+                           ? openTurns
+                           : std::max<int64_t>(0, llvm::divideCeilSigned(end - *lower, *step));
+  const int64_t all = isOpen ? std::min(most, openTurns) : most;
   for (int64_t turn = 0; turn < std::min(all, choice.turns) && way == Way::On; ++turn) {
     known[loop.getInductionVar()] = *lower + turn * *step;
     run(*loop.getBodyBlock(), isOurs);
@@ -232,14 +237,16 @@ std::optional<int64_t> FirstTurns::numberOf(Value value) {
     return core.vid;
   if (!op || op->getNumRegions() != 0 || op->getNumResults() != 1 || !isPure(op))
     return std::nullopt;
+  const auto numbers = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
+    return operand.getType().isIntOrIndex() ? numberOf(operand) : std::nullopt;
+  });
+  if (isa<arith::AndIOp>(op) && llvm::is_contained(numbers, std::optional<int64_t>(0)))
+    return 0; // whatever the other one is
+  if (llvm::is_contained(numbers, std::nullopt))
+    return std::nullopt;
   SmallVector<Attribute> operands;
-  for (Value operand : op->getOperands()) {
-    const std::optional<int64_t> number =
-        operand.getType().isIntOrIndex() ? numberOf(operand) : std::nullopt;
-    if (!number)
-      return std::nullopt;
+  for (auto [operand, number] : llvm::zip_equal(op->getOperands(), numbers))
     operands.push_back(IntegerAttr::get(operand.getType(), *number));
-  }
   SmallVector<OpFoldResult> results;
   if (failed(op->fold(operands, results)) || results.size() != 1)
     return std::nullopt;
