@@ -193,6 +193,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   access.kind = write ? AccessKind::Write : AccessKind::Read;
   access.region.begin = operand.address;
   access.region.length = bytes;
+  access.tensor = operand.tensor;
   access.operand = &operand;
   uint32_t site = hazards.siteOf(place, write ? "SetValue" : "GetValue");
   if (options.randomOrderSeed)

@@ -549,7 +549,7 @@ def with_numbers(change: Callable[[Any, Any], Any], start: int | None = 0) -> An
         first: T.int32,
     ):
         with T.Kernel(1, is_npu=True) as (cid, vid), T.Scope("V"):
-            tiles = T.alloc_ub((2, SIZE), "float32")
+            tiles = T.alloc_ub((13, SIZE), "float32")  # more than there are flags
             buf = T.alloc_var("int32", init=first if start is None else start)
             free_all(2)
             for k in T.serial(n):
