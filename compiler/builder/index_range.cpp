@@ -64,13 +64,16 @@ std::optional<ExactRange> rangeOf(mlir::Value index) {
   return range;
 }
 
-bool isOfInt32(mlir::Value index) {
+/// `steps` bounds the work: what takes more is let through.
+static bool isOfInt32(mlir::Value index, int& steps) {
   using Limits = std::numeric_limits<int32_t>;
   if (const auto range = rangeOf(index))
     return range->least >= Limits::min() && range->greatest <= Limits::max();
   mlir::Operation* op = index.getDefiningOp();
   if (!op || !mlir::isa<mlir::arith::ArithDialect>(op->getDialect()))
     return true; // a variable
+  if (--steps < 0)
+    return false;
   if (mlir::isa<mlir::arith::IndexCastOp, mlir::arith::IndexCastUIOp>(op))
     return op->getOperand(0).getType().isInteger(32);
   const bool isWithinOperands =
@@ -78,7 +81,14 @@ bool isOfInt32(mlir::Value index) {
                 mlir::arith::RemSIOp, mlir::arith::MinSIOp, mlir::arith::MaxSIOp,
                 mlir::arith::AndIOp, mlir::arith::OrIOp, mlir::arith::XOrIOp, mlir::arith::ShRSIOp>(
           op);
-  return isWithinOperands && llvm::all_of(op->getOperands(), isOfInt32);
+  return isWithinOperands && llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+           return isOfInt32(operand, steps);
+         });
+}
+
+bool isOfInt32(mlir::Value index) {
+  int steps = 64; // an index is a small expression
+  return isOfInt32(index, steps);
 }
 
 std::optional<int64_t> constantDifference(mlir::Value left, mlir::Value right) {

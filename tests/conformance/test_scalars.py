@@ -346,3 +346,19 @@ def test_numbers_of_loops_that_are_cast_to_int32(agree):
     ]
     expected = {1: np.array(rows).astype(np.int32), 2: np.array(wide)}
     agree(kernel, [c, np.zeros((10, 8), np.int32), np.zeros((4, 8), np.int64)], expected)
+
+
+def test_a_number_cast_to_int32_that_is_made_of_itself_twice_and_again(agree):
+    """Whether it fits isn't asked of all ways through it: that would have no end."""
+
+    @T.prim_func
+    def kernel(B: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=8):
+            tx = T.get_thread_binding()
+            number = T.cast(tx, "int32")
+            for _ in [*range(40)]:
+                number = T.max(number // 2, T.min(number, number % 8))
+            B[tx] = number
+
+    expected = np.arange(8, dtype=np.int32)
+    agree(kernel, [np.zeros(8, np.int32)], {0: expected})
