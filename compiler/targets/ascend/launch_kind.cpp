@@ -4,8 +4,8 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/crossing_places.h"
 #include "compiler/targets/ascend/passes.h"
-#include "compiler/targets/ascend/scalar_agents.h"
 
 namespace tilewright::ascend {
 
@@ -34,13 +34,8 @@ static bool isOfTwoVectors(tile::LaunchOp launch) {
 /// Whether an element of a tensor is stored where the cores' number says so: on the cube core that is always 0.
 static bool isStoredByNumber(Operation* op) {
   auto store = dyn_cast<tile::StoreOp>(op);
-  if (!store || !cast<tile::BufferType>(store.getBuffer().getType()).isGlobal())
-    return false;
-  for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
-       around = around->getParentOp())
-    if (isa<scf::IfOp, tile::ForOp, tile::WhileOp>(around) && asksVectorCores(around))
-      return true;
-  return false;
+  return store && cast<tile::BufferType>(store.getBuffer().getType()).isGlobal() &&
+         outermostApart(op) != nullptr;
 }
 
 LaunchKind launchKindOf(func::FuncOp kernel) {
