@@ -41,7 +41,9 @@ def Kernel(
         raise LanguageError(f"T.Kernel takes 1 to 3 grid extents but got {len(blocks)}")
     blocks = blocks or (1,)
     if pipeline:
-        raise unsupported("pipeline of T.Kernel is not supported yet")
+        raise unsupported(
+            "pipeline of T.Kernel is not supported yet; write the kernel's loop as T.Pipelined"
+        )
     is_count = type(cpu_num_threads) is int and cpu_num_threads > 0
     if cpu_num_threads is not None and not is_count:
         raise LanguageError(

@@ -456,7 +456,8 @@ def test_the_launch() -> None:
     interpret(launched(threads=1), zeros)
     interpret(launched(threads=2), zeros)
     assert refusal(launched(threads=3), zeros) == "T.Kernel for an NPU takes 1 or 2 threads, not 3"
-    assert refusal(launched(pipeline=True), zeros) == "pipeline of T.Kernel is not supported yet"
+    told = "pipeline of T.Kernel is not supported yet; write the kernel's loop as T.Pipelined"
+    assert refusal(launched(pipeline=True), zeros) == told
 
 
 def test_addresses_are_of_buffers() -> None:

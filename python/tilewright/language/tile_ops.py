@@ -183,7 +183,10 @@ def gemm(
             f"wg_wait of T.gemm must be an integer, not {wg_wait!r}", python=TypeError
         )
     if mbar is not None:
-        raise unsupported("mbar of T.gemm is not supported yet")
+        raise unsupported(
+            "mbar of T.gemm is unsupported on cpu and ascend: a gemm is complete when it returns; "
+            "call T.mbarrier_arrive(mbar) after it"
+        )
     k_pack = _checked_k_pack(k_pack)
     tracer = current()
     a, b, c = (
