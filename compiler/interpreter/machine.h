@@ -127,6 +127,7 @@ private:
   mlir::LogicalResult checkPipes(const Agent& agent);
   /// Whether this agent leaves the op to others.
   bool isLeftToOthers(Agent& agent, mlir::Operation& op);
+  std::optional<ascend::Agent> coreOfFlag(mlir::Operation& op);
   /// Handles an op of which this agent lacks operands; false if it lacks none.
   mlir::FailureOr<bool> passUnknown(Agent& agent, mlir::Operation& op);
   Owner ownerOf(mlir::Value buffer);
@@ -214,6 +215,7 @@ private:
   llvm::DenseMap<mlir::Value, BufferValue> launchBuffers;
   llvm::DenseMap<mlir::Value, Owner> owners; ///< of allocations
   llvm::DenseMap<mlir::Operation*, npu::Doer> doers;
+  std::optional<llvm::DenseMap<mlir::Operation*, std::optional<ascend::Agent>>> flagCores;
   llvm::DenseSet<mlir::Operation*> lazyOps; ///< run where a choice needs them
   llvm::DenseSet<mlir::Operation*> unusedOps;
   llvm::MutableArrayRef<Block> liveBlocks; ///< of an NPU

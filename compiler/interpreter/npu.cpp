@@ -6,6 +6,7 @@
 #include "compiler/interpreter/machine.h"
 #include "compiler/interpreter/storage.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/flag_cores.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/print_format.h"
 
@@ -141,6 +142,19 @@ npu::Doer Machine::doerOf(mlir::Operation& op) {
   return found->second;
 }
 
+/// Of a flag between cores outside of scopes, where all work stands in one text: else both kinds run what isn't in one.
+std::optional<ascend::Agent> Machine::coreOfFlag(mlir::Operation& op) {
+  if (!flagCores) {
+    flagCores.emplace();
+    const npu::CrossFlagCores cores(kernel);
+    for (const auto* flags : {&cores.sets, &cores.waits})
+      for (const npu::CrossFlagCores::Flag& flag : *flags)
+        if (cores.isSplit)
+          (*flagCores)[flag.op] = flag.agent;
+  }
+  return flagCores->lookup(&op);
+}
+
 mlir::LogicalResult Machine::runNpuGrid(tile::LaunchOp launch, llvm::ArrayRef<int64_t> grid) {
   threadsDiffer = false;
   threadCount = 1;
@@ -224,7 +238,7 @@ mlir::LogicalResult Machine::runToNextPoint(Agent& agent) {
     if (!isEnd && !isFirst && isPoint(*scope.next))
       return mlir::success();
     if (!isEnd && llvm::isa<ascend::WaitCrossFlagOp, ascend::SyncAllOp>(*scope.next) &&
-        !agent.waitsAt) {
+        !agent.waitsAt && !isLeftToOthers(agent, *scope.next)) {
       agent.waitsAt = &*scope.next;
       return mlir::success();
     }
@@ -442,6 +456,10 @@ bool Machine::isLeftToOthers(Agent& agent, mlir::Operation& op) {
     return isCube && ownerOf(view.getSource()) == Owner::Vector;
   if (isInScope(agent))
     return false;
+  if (llvm::isa<ascend::SetCrossFlagOp, ascend::WaitCrossFlagOp>(op)) {
+    const std::optional<ascend::Agent> core = coreOfFlag(op);
+    return core && (*core == ascend::Agent::Cube) != isCube;
+  }
   auto store = llvm::dyn_cast<tile::StoreOp>(op);
   if (store && store.getBuffer().getType().isPerThread())
     return false;

@@ -689,6 +689,8 @@ private:
       return;
     }
     for (const model::Agent agent : agentsIn(scope)) {
+      if (!isOfAgent(static_cast<Pipe>(pipe), agent))
+        continue; // it has no such pipe: nothing becomes of the set there
       const bool isToOther = kind == SyncKind::Set && isBetweenKinds;
       Sync& sync = add(op, parent, block, NodeKind::Sync)->sync;
       sync.kind = kind;

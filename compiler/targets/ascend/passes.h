@@ -40,6 +40,7 @@ inline constexpr char kSourcesAttr[] = "ascend.sources";
 inline constexpr char kSourcePlacesAttr[] = "ascend.source_places";
 
 std::unique_ptr<mlir::Pass> createCheckKernel(const chips::AscendChip& chip);
+std::unique_ptr<mlir::Pass> createScopeCrossFlags();
 std::unique_ptr<mlir::Pass> createPlaceLocals();
 std::unique_ptr<mlir::Pass> createMarkStatements();
 std::unique_ptr<mlir::Pass> createPlainUpdates(bool waits);

@@ -38,6 +38,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   const Automation& automation = session.automation;
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createCheckKernel(*session.chip));
+  if (automation.split)
+    passes.push_back(createScopeCrossFlags());
   passes.push_back(createPlaceLocals());
   if (!automation.flags)
     passes.push_back(createMarkStatements());

@@ -14,6 +14,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   registry.insert<npu::NpuDialect, mlir::scf::SCFDialect>();
   const chips::AscendChip& chip = *chips::findAscendChip("910B2");
   mlir::registerPass([&chip] { return createCheckKernel(chip); });
+  mlir::registerPass(createScopeCrossFlags);
   mlir::registerPass(createPlaceLocals);
   mlir::registerPass(createMarkStatements);
   mlir::registerPass([] { return createPlainUpdates(true); });
