@@ -53,8 +53,12 @@ TOLD = {
     "element of the cube core": None,
     "element that ends a loop": READS.format("D"),
     "element that ends a loop behind a meeting": None,
-    "either branch": None,
+    "either of two branches": None,
     "other branches": None,
+    "n: a branch of no turns": None,
+    "n: a branch of four turns": STORES.format("C"),
+    "n: rows below 1": None,
+    "n: rows below 5": STORES.format("C"),
 }
 
 
@@ -91,7 +95,7 @@ def tiles(form: str) -> Any:
                     T.sync_all()
                     T.copy(C[0, 0], y)
                     T.sync_all()
-            elif form == "either branch":
+            elif form == "either of two branches":
                 if n > 5:
                     T.copy(x, C[vid * 16, 0])
                 else:
@@ -103,6 +107,33 @@ def tiles(form: str) -> Any:
                     T.copy(C[16 - vid * 16, 0], y)
             if vid == 0:
                 T.copy(y, E[48, 0])
+
+    return main
+
+
+def numbers(form: str) -> Any:
+    """What `n` says, of which 4 is given."""
+
+    @T.prim_func
+    def main(A: HALVES, C: ROWS, D: ELEMENTS, n: T.int32, E: ROWS):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            x = T.alloc_shared((16, 16), "float32")
+            T.tile.fill(x, 1.0)
+            if "branch" in form:
+                asked = 0 if "no turns" in form else 4
+                for i in T.serial(n):
+                    if vid == 0:
+                        T.copy(x, C[i * 16, 0])
+                if n == asked:
+                    T.tile.fill(x, 2.0)
+                    if vid == 1:
+                        T.copy(x, C[0, 0])
+            else:
+                end = 1 if "1" in form else 5
+                if vid == 0:
+                    T.copy(x[0:n, :], C[0:n, :])
+                else:
+                    T.copy(x[0 : end - n, :], C[0 : end - n, :])
 
     return main
 
@@ -256,8 +287,8 @@ GIVEN = [
 ]
 for name, wanted in TOLD.items():
     of_cube = "product" in name or "cube" in name or "ends a loop" in name
-    of_vectors = {"r": rows, "e": elements}.get(name[0], tiles)
-    kernel = products if of_cube else tiles if "branch" in name else of_vectors
+    of_vectors = {"r": rows, "e": elements, "n": numbers}.get(name[0], tiles)
+    kernel = products if of_cube else tiles if "branches" in name else of_vectors
     if wanted is None:
         GROUP.add(name, kernel(name), GIVEN, {})
     else:

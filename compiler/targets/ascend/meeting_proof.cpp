@@ -9,6 +9,8 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
+#include <array>
+
 namespace tilewright::ascend {
 
 using namespace mlir;
@@ -25,11 +27,19 @@ LinearSum constantSum(int64_t number) {
   return {.constant = number, .factors = {}};
 }
 
-/// What must hold for two statements to run in one turn of the loops around both, and touch the same.
+/// Who runs two statements.
+struct Runners {
+  bool areOneCore = false;
+  bool areInOneTurn = true; ///< of the loops around both
+  /// The vector cores, if that is known.
+  std::optional<std::array<int64_t, 2>> vids = std::nullopt;
+};
+
+/// What must hold for two statements to run, and touch the same.
 class Question {
 public:
-  Question(IndexRanges& ranges, Operation* earlier, Operation* later, bool isOfOneCore)
-      : ranges(ranges), statements{earlier, later}, isOfOneCore(isOfOneCore) {
+  Question(IndexRanges& ranges, Operation* earlier, Operation* later, const Runners& runners)
+      : ranges(ranges), statements{earlier, later}, runners(runners) {
     for (unsigned side : {0U, 1U})
       requireRun(side);
   }
@@ -152,6 +162,8 @@ private:
   LinearSum sumOf(Value value, unsigned side) {
     if (const std::optional<int64_t> fixed = getConstantIntValue(value))
       return constantSum(*fixed);
+    if (runners.vids && value.getDefiningOp<VectorIdOp>())
+      return constantSum((*runners.vids)[side]);
     const Key key{value.getAsOpaquePointer(), isShared(value) ? shared : side};
     if (const auto known = sums.find(key); known != sums.end())
       return known->second;
@@ -159,6 +171,9 @@ private:
     std::optional<LinearSum> sum;
     if (isFollowed(value, range))
       sum = computed(value, side);
+    else if (Operation* op = value.getDefiningOp();
+             isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+      sum = wrapped(op, side);
     if (!sum) {
       sum = IntegerChoices::of(set.addVariable());
       requireRange(*sum, range);
@@ -184,6 +199,27 @@ private:
     const Type type = value.getType();
     const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
     return width == 64 || (range.low > llvm::minIntN(width) && range.high < llvm::maxIntN(width));
+  }
+
+  /// Of 32 bits or less: the number itself, or as much more or less as the type has numbers.
+  std::optional<LinearSum> wrapped(Operation* op, unsigned side) {
+    const Type type = op->getResult(0).getType();
+    const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    if (width > 32)
+      return std::nullopt;
+    const LinearSum exact =
+        sumOf(op->getOperand(0), side)
+            .plus(sumOf(op->getOperand(1), side), isa<arith::AddIOp>(op) ? 1 : -1);
+    const LinearSum result = IntegerChoices::of(set.addVariable());
+    requireRange(result, {llvm::minIntN(width), llvm::maxIntN(width)});
+    std::vector<std::vector<LinearSum>> choices;
+    for (const int64_t times : {0, 1, -1}) {
+      const LinearSum zero =
+          result.plus(exact, -1).plus(constantSum(times * (int64_t{1} << width)));
+      choices.push_back({zero, LinearSum().plus(zero, -1)});
+    }
+    set.requireOne(std::move(choices));
+    return result;
   }
 
   /// What arithmetic makes of other numbers; nothing if that isn't followed.
@@ -269,19 +305,20 @@ private:
     return loop && loop.getInductionVar() == value ? loop : tile::ForOp();
   }
 
-  /// Whether a value is the same for both statements, in one turn of the loops around both: not what is read from memory,
-  /// nor, on different cores, what a vector core's number has a part in.
+  /// Whether a value is the same for both statements: not what is read from memory, nor, on different cores, what a
+  /// vector core's number has a part in, nor, in different turns, what their numbers have.
   bool isShared(Value value) {
     if (const auto known = sharing.find(value); known != sharing.end())
       return known->second;
     bool isSo = false;
     if (auto loop = loopOf(value)) {
-      isSo = loop->isAncestor(statements[0]) && loop->isAncestor(statements[1]);
+      isSo = runners.areInOneTurn && loop->isAncestor(statements[0]) &&
+             loop->isAncestor(statements[1]);
     } else if (auto argument = dyn_cast<BlockArgument>(value)) {
       isSo = isa<func::FuncOp, tile::LaunchOp>(argument.getOwner()->getParentOp());
     } else {
       Operation* op = value.getDefiningOp();
-      isSo = (isOfOneCore || !isa<VectorIdOp>(op)) && (isPure(op) || isa<tile::DimOp>(op)) &&
+      isSo = (runners.areOneCore || !isa<VectorIdOp>(op)) && (isPure(op) || isa<tile::DimOp>(op)) &&
              op->getNumRegions() == 0 &&
              llvm::all_of(op->getOperands(), [&](Value each) { return isShared(each); });
     }
@@ -291,7 +328,7 @@ private:
 
   IndexRanges& ranges;
   std::array<Operation*, 2> statements;
-  bool isOfOneCore;
+  Runners runners;
   IntegerChoices set;
   std::map<Key, LinearSum> sums;
   llvm::DenseMap<Value, bool> sharing;
@@ -299,6 +336,13 @@ private:
 
 bool isFixed(OpFoldResult number) {
   return getConstantIntValue(number).has_value();
+}
+
+bool areNeverSame(Question question, const npu::Access& first, const npu::Access& second) {
+  question.requireNotEmpty(first, 0);
+  question.requireNotEmpty(second, 1);
+  question.requireSame(first, second);
+  return question.isImpossible();
 }
 
 } // namespace
@@ -324,11 +368,16 @@ bool MeetingProof::areApart(Operation* earlier, const npu::Access& first, Operat
   if (questions == kMostPairsAsked)
     return false;
   ++questions;
-  Question question(ranges, earlier, later, areOfOneCore);
-  question.requireNotEmpty(first, 0);
-  question.requireNotEmpty(second, 1);
-  question.requireSame(first, second);
-  return question.isImpossible();
+  return areNeverSame({ranges, earlier, later, {.areOneCore = areOfOneCore}}, first, second);
+}
+
+bool MeetingProof::areApartOnVectors(int64_t vid, Operation* op, const npu::Access& access,
+                                     Operation* other, const npu::Access& itsAccess) {
+  if (questions == kMostPairsAsked)
+    return false;
+  ++questions;
+  const Runners runners{.areInOneTurn = false, .vids = std::array{vid, 1 - vid}};
+  return areNeverSame({ranges, op, other, runners}, access, itsAccess);
 }
 
 } // namespace tilewright::ascend

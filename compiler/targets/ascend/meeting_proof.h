@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whether two statements can touch the same elements of a tensor in one turn of the loops around both, by all that the
-/// kernel computes their places from: what a guard leaves lies in parts beside each other, of which often only one has
-/// any element. What the analyses know of an access (its least and greatest numbers) can't tell.
+/// Whether two statements can touch the same elements of a tensor in one turn of the loops around both, or on the two
+/// vector cores of a block, by all that the kernel computes their places from: what a guard leaves lies in parts beside
+/// each other, of which often only one has any element. What the analyses know of an access (its least and greatest
+/// numbers) can't tell.
 #pragma once
 
 #include "compiler/ir/index_ranges.h"
@@ -23,6 +24,9 @@ public:
   /// Whether two accesses of one tensor never meet. False also where that isn't known.
   bool areApart(mlir::Operation* earlier, const npu::Access& first, mlir::Operation* later,
                 const npu::Access& second, bool areOfOneCore);
+  /// Whether vector core `vid` and the other one of its block never meet in `op` and `other`, in whatever turns.
+  bool areApartOnVectors(int64_t vid, mlir::Operation* op, const npu::Access& access,
+                         mlir::Operation* other, const npu::Access& itsAccess);
 
 private:
   IndexRanges ranges;

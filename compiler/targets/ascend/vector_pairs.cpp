@@ -8,6 +8,7 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/index_terms.h"
 #include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/meeting_proof.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/vector_races.h"
 #include "compiler/targets/ascend/vector_steps.h"
@@ -60,7 +61,7 @@ struct GlobalUse {
 
 class Finder {
 public:
-  explicit Finder(func::FuncOp kernel) : kernel(kernel) {
+  explicit Finder(func::FuncOp kernel) : kernel(kernel), proof(kernel) {
     const LaunchKind kind = launchKindOf(kernel);
     isWanted = kind.hasTwoVectors;
     hasCube = kind.hasCube;
@@ -166,7 +167,8 @@ private:
     const auto distance = [](OpFoldResult number, OpFoldResult) {
       return isa<Attribute>(number) ? 0 : vectorStep(cast<Value>(number));
     };
-    if (doMeet(use, use, distance, &pair.step))
+    if (doMeet(use, use, distance, &pair.step) &&
+        !proof.areApartOnVectors(0, use.op, use.access, use.op, use.access))
       pairs.push_back(pair);
   }
 
@@ -207,7 +209,8 @@ private:
       const auto distance = [&](OpFoldResult from, OpFoldResult to) {
         return apart(from, core, to, 1 - core);
       };
-      if (doMeet(a, b, distance, nullptr)) {
+      if (doMeet(a, b, distance, nullptr) &&
+          !proof.areApartOnVectors(core, a.op, a.access, b.op, b.access)) {
         pairs.push_back(
             {a.op, b.op, npu::storageOf(a.access.buffer), a.access.isWrite, b.access.isWrite});
         return;
@@ -295,6 +298,7 @@ private:
   bool isWanted = false, hasCube = false, hasMeetings = false;
   IndexTerms indices;
   std::optional<VidFlow> flow;
+  MeetingProof proof;
   unsigned loops = 0;
   SmallVector<GlobalUse> uses;
 };

@@ -7,10 +7,13 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/first_turns.h"
 #include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/meeting_proof.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace tilewright::ascend {
 namespace {
@@ -120,7 +123,8 @@ private:
 
 /// Rows of a tensor, in order.
 struct CoreUse {
-  Operation* op = nullptr;
+  npu::Instruction op;
+  unsigned access = 0; ///< of those to global memory
   Value tensor;
   bool isWrite = false, isAtomic = false;
   SmallVector<Bytes> rows;
@@ -162,10 +166,10 @@ private:
       return stop();
     if (core.agent != Agent::Vector || !isDone(op))
       return;
-    for (const npu::Access& access : globalAccesses(op))
+    for (const auto& [number, access] : llvm::enumerate(globalAccesses(op)))
       if (SmallVector<Bytes> rows = bytesOf(op, access); !rows.empty()) {
-        uses.push_back({op, access.buffer, access.isWrite, op->hasAttr("atomic_add"),
-                        std::move(rows), asked, steps.size()});
+        uses.push_back({op, static_cast<unsigned>(number), access.buffer, access.isWrite,
+                        op->hasAttr("atomic_add"), std::move(rows), asked, steps.size()});
         add({});
       }
   }
@@ -222,7 +226,7 @@ private:
 class Races {
 public:
   explicit Races(func::FuncOp kernel)
-      : kernel(kernel), kind(launchKindOf(kernel)), lookedAt(lookedAtIn(kernel)) {
+      : kernel(kernel), kind(launchKindOf(kernel)), lookedAt(lookedAtIn(kernel)), proof(kernel) {
     kernel.walk<WalkOrder::PreOrder>(
         [&](Operation* op) { order.try_emplace(op, static_cast<unsigned>(order.size())); });
   }
@@ -262,7 +266,8 @@ private:
 
   void compare(const CoreUse& use, const CoreUse& other) {
     if (use.tensor != other.tensor || !(use.isWrite || other.isWrite) ||
-        (use.isAtomic && other.isAtomic) || !use.goesWith(other) || !use.meets(other))
+        (use.isAtomic && other.isAtomic) || !use.goesWith(other) || !use.meets(other) ||
+        areApart(use, other))
       return;
     const bool isInOrder = order.lookup(use.op) <= order.lookup(other.op);
     const CoreUse &first = isInOrder ? use : other, &second = isInOrder ? other : use;
@@ -270,9 +275,22 @@ private:
       races.push_back({first.op, second.op, use.tensor, first.isWrite, second.isWrite});
   }
 
+  /// Where unknown numbers count as one that suits both, though none does.
+  bool areApart(const CoreUse& use, const CoreUse& other) {
+    const auto [known, isNew] =
+        apart.try_emplace({use.op, use.access, other.op, other.access}, false);
+    if (isNew)
+      known->second = proof.areApartOnVectors(0, use.op, globalAccesses(use.op)[use.access],
+                                              other.op, globalAccesses(other.op)[other.access]);
+    return known->second;
+  }
+
   func::FuncOp kernel;
   LaunchKind kind;
   DenseSet<Operation*> lookedAt;
+  MeetingProof proof;
+  /// By statement and access of the first vector core, and of the second.
+  std::map<std::tuple<Operation*, unsigned, Operation*, unsigned>, bool> apart;
   DenseMap<Operation*, unsigned> order; ///< places in the text
   std::set<std::pair<Operation*, Operation*>> found;
   std::vector<VectorRace> races;

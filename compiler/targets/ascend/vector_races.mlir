@@ -205,3 +205,59 @@ func.func @elements(%D: !tile.buffer<64xsi32, global> {tile.name = "D"}, %E: !ti
   }
   return
 }
+
+// -----
+// One core stores where the loop of the other one has no turn.
+func.func @excluded(%C: !tile.buffer<64x64xf32, global> {tile.name = "C"}, %n: i32 {tile.dtype = si32, tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = arith.constant 0 : i32
+  tile.launch (%cid) in (%c1) npu {
+    %vid = ascend.vector_id
+    %isFirst = arith.cmpi eq, %vid, %c0 : index
+    %isSecond = arith.cmpi eq, %vid, %c1 : index
+    %turns = arith.index_cast %n : i32 to index
+    %x = tile.alloc "x" at 0 : !tile.buffer<1x64xf32, UB>
+    tile.for %i = %c0 to %turns step %c1 {
+      scf.if %isFirst {
+        npu.store_ub %x[%c0] : !tile.buffer<1x64xf32, UB> pitch 64 to %C[%i, 0] [1, 64] : !tile.buffer<64x64xf32, global>
+      }
+    }
+    %isNone = arith.cmpi eq, %n, %none : i32
+    scf.if %isNone {
+      scf.if %isSecond {
+        npu.store_ub %x[%c0] : !tile.buffer<1x64xf32, UB> pitch 64 to %C[0, 0] [1, 64] : !tile.buffer<64x64xf32, global>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// There is a run with both.
+func.func @not_excluded(%C: !tile.buffer<64x64xf32, global> {tile.name = "C"}, %n: i32 {tile.dtype = si32, tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  tile.launch (%cid) in (%c1) npu {
+    %vid = ascend.vector_id
+    %isFirst = arith.cmpi eq, %vid, %c0 : index
+    %isSecond = arith.cmpi eq, %vid, %c1 : index
+    %turns = arith.index_cast %n : i32 to index
+    %x = tile.alloc "x" at 0 : !tile.buffer<1x64xf32, UB>
+    tile.for %i = %c0 to %turns step %c1 {
+      scf.if %isFirst {
+        // expected-note@+1 {{the other one's store is here}}
+        npu.store_ub %x[%c0] : !tile.buffer<1x64xf32, UB> pitch 64 to %C[%i, 0] [1, 64] : !tile.buffer<64x64xf32, global>
+      }
+    }
+    %isOne = arith.cmpi eq, %n, %one : i32
+    scf.if %isOne {
+      scf.if %isSecond {
+        // expected-warning@+1 {{one vector core of a block stores here what the other one stores of 'C', and nothing orders them: put T.sync_all() between them, or let each keep to a part of its own, by vid}}
+        npu.store_ub %x[%c0] : !tile.buffer<1x64xf32, UB> pitch 64 to %C[0, 0] [1, 64] : !tile.buffer<64x64xf32, global>
+      }
+    }
+  }
+  return
+}
