@@ -3,6 +3,7 @@
 
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/launch_kind.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -113,6 +114,44 @@ private:
   DenseSet<Value> seen;
 };
 
+void addBoth(DenseSet<Agent>& found) {
+  found.insert(Agent::Cube);
+  found.insert(Agent::Vector);
+}
+
+/// Adds the cores that have work in a branch or loop.
+void addWorkers(Operation* around, const ScalarAgents& agents, DenseSet<Agent>& found) {
+  const auto add = [&](std::optional<Agent> agent) {
+    if (agent)
+      found.insert(*agent);
+    else
+      addBoth(found);
+  };
+  around->walk([&](Operation* op) {
+    if (isa<tile::BreakOp, tile::ContinueOp, tile::WhileOp>(op))
+      return addBoth(found);
+    const bool isNone =
+        isPure(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+        isa<scf::IfOp, tile::ForOp, ScopeOp, tile::AllocOp, tile::LoadOp, npu::GetValueOp>(op);
+    if (isNone || op->hasAttr(kOfElementAttr))
+      return;
+    auto scope = op->getParentOfType<ScopeOp>();
+    auto store = dyn_cast<tile::StoreOp>(op);
+    if (scope)
+      add(scope.getAgent());
+    else if (auto instruction = dyn_cast<npu::Instruction>(op))
+      add(instruction.getAgent());
+    else if (auto require = dyn_cast<npu::RequireOp>(op))
+      add(require.getOn());
+    else if (auto check = dyn_cast<npu::CheckPartOp>(op))
+      add(check.getOn());
+    else if (store && spaceOf(store.getBuffer()) == MemorySpace::UB)
+      add(Agent::Vector);
+    else
+      add(store ? agents.ofStore(store) : std::nullopt);
+  });
+}
+
 /// Adds the cores whose instructions need a number.
 void addUsers(Value value, const ScalarAgents& agents, DenseSet<Agent>& found) {
   for (OpOperand& use : value.getUses()) {
@@ -130,9 +169,12 @@ void addUsers(Value value, const ScalarAgents& agents, DenseSet<Agent>& found) {
       found.insert(*agent);
     } else if (isPure(user) && user->getNumResults() == 1 && user->getNumRegions() == 0) {
       addUsers(user->getResult(0), agents, found);
+    } else if (isa<scf::IfOp, tile::ForOp>(user)) {
+      addWorkers(user, agents, found);
+      for (Value result : user->getResults())
+        addUsers(result, agents, found);
     } else {
-      found.insert(Agent::Cube);
-      found.insert(Agent::Vector);
+      addBoth(found);
     }
   }
 }
