@@ -347,7 +347,8 @@ void KernelBuilder::printFormatted(std::string_view format, std::span<const Valu
 }
 
 void KernelBuilder::callExternal(std::string_view function,
-                                 std::span<const std::variant<Value, Pointer>> arguments) {
+                                 std::span<const std::variant<Value, Pointer>> arguments,
+                                 std::string_view calledAs) {
   if (!requireNpu(*state, "T.call_extern"))
     return;
   llvm::SmallVector<mlir::Value> operands;
@@ -372,10 +373,13 @@ void KernelBuilder::callExternal(std::string_view function,
     rows.append({pointer.rows, pointer.elements, pointer.pitch});
     hasRows |= pointer.rows > 0;
   }
-  ascend::CallExternOp::create(
+  auto call = ascend::CallExternOp::create(
       state->ir, state->location(), llvm::StringRef(function.data(), function.size()), operands,
       state->ir.getArrayAttr(access),
       hasRows ? state->ir.getDenseI64ArrayAttr(rows) : mlir::DenseI64ArrayAttr());
+  if (!calledAs.empty())
+    call->setAttr(ascend::kCalledAsAttr,
+                  state->ir.getStringAttr(llvm::StringRef(calledAs.data(), calledAs.size())));
 }
 
 void KernelBuilder::importSource(std::string_view text) {

@@ -13,3 +13,10 @@
 
 #define GET_OP_CLASSES
 #include "compiler/ir/ascend_ops.h.inc"
+
+namespace tilewright::ascend {
+
+/// On a call: what the kernel calls the function (`T.tile.block_reduce_sum`), where that isn't its name.
+inline constexpr char kCalledAsAttr[] = "ascend.called_as";
+
+} // namespace tilewright::ascend

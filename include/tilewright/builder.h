@@ -314,8 +314,10 @@ public:
   };
   /// As printf of C, on an NPU; place holders have no length, and there is one for each value.
   void printFormatted(std::string_view format, std::span<const Value> values);
+  /// `calledAs`: how messages call it, where that isn't its name.
   void callExternal(std::string_view function,
-                    std::span<const std::variant<Value, Pointer>> arguments);
+                    std::span<const std::variant<Value, Pointer>> arguments,
+                    std::string_view calledAs = {});
   /// Source text that stands before the kernel.
   void importSource(std::string_view text);
 

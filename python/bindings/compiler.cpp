@@ -553,7 +553,7 @@ void bindAscend(nb::class_<KernelBuilder>& builder) {
       .def(
           "call_external",
           [](KernelBuilder& self, std::string_view function,
-             const std::vector<nb::object>& arguments) {
+             const std::vector<nb::object>& arguments, std::string_view calledAs) {
             std::vector<std::variant<Value, KernelBuilder::Pointer>> given;
             using Rows = std::tuple<int64_t, int64_t, int64_t>;
             using Parts = std::tuple<Buffer, Index, std::string, Rows>;
@@ -568,9 +568,9 @@ void bindAscend(nb::class_<KernelBuilder>& builder) {
                 given.emplace_back(lift(self, argument));
               }
             }
-            self.callExternal(function, given);
+            self.callExternal(function, given, calledAs);
           },
-          "function"_a, "arguments"_a);
+          "function"_a, "arguments"_a, "called_as"_a);
 }
 
 std::vector<std::pair<std::string, std::string>> inspect(std::shared_ptr<KernelModule> kernel,

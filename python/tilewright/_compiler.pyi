@@ -312,6 +312,7 @@ class KernelBuilder:
         self,
         function: str,
         arguments: Sequence[Value | float | tuple[Buffer, Value | int, str, tuple[int, int, int]]],
+        called_as: str,
     ) -> None: ...
     def finish(self) -> KernelModule | None:
         """The verified kernel, or None if there were errors (see `diagnostics`)."""

@@ -427,6 +427,11 @@ def test_offset_behind_the_end_of_the_interpreters_memory() -> None:
         ("fill_experiment", "fill_experiment"),
         ("row_expand_mul_experiment", "row_expand_mul"),
         ("wholereducemax, float16", "wholereducemax"),
+        ("wholereducesum, float32", "wholereducesum"),
+        ("reduce_sum_experiment, float32", "reduce_sum_experiment"),
+        ("reduce_sum_mask_experiment, float16", "reduce_sum_mask_experiment"),
+        ("block_reduce_max, float32", "block_reduce_max"),
+        ("bilinear_interpolation", "bilinear_interpolation"),
     ],
 )
 def test_a_message_names_the_statement(name: str, words: str) -> None:

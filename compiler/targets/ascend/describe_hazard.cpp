@@ -35,17 +35,10 @@ std::string callWords(npu::CallOp call) {
   if (call->hasAttr(kOfElementAttr)) // memory and the scalar unit's cache agree on its line
     return cast<StringAttr>(call.getAccess()[0]) == "w" ? "writing an element"
                                                         : "reading an element";
-  StringRef name = callee.take_until([](char c) { return c == '<'; });
-  if (name == kDump)
+  if (callee == kDump)
     return "T.print";
-  if (!name.consume_front("tilewright::"))
-    return "'" + callee.str() + "'";
-  if (name == "rowExpand")
-    return "row_expand_" +
-           callee.rsplit("Expand::").second.take_until([](char c) { return c == ','; }).lower();
-  return name == "fillRepeats"      ? "fill_experiment"
-         : name == "spreadToBlocks" ? "brcb"
-                                    : name.lower();
+  const std::string name = nameOfCall(call, callee);
+  return StringRef(name).starts_with("T.tile.") ? name.substr(7) : name;
 }
 
 /// What the kernel calls it, which knows no instructions: `T.copy to UB`, and of vector instructions what they

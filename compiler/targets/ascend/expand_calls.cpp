@@ -19,6 +19,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/describe_hazard.h"
+#include "compiler/targets/ascend/operation_name.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/place_words.h"
 #include "compiler/targets/ascend/tile_addresses.h"
@@ -89,6 +90,8 @@ public:
     auto made = npu::CallOp::create(builder, call.getCallee(), values, offsets,
                                     builder.getDenseI64ArrayAttr(bytes),
                                     builder.getArrayAttr(access), pipe, *agent, rowsInMemory());
+    if (Attribute name = call->getAttr(kCalledAsAttr))
+      made->setAttr(kCalledAsAttr, name);
     if (isOrdered && pipe == Pipe::All) {
       builder.setInsertionPoint(made);
       placeBarrier(made, *agent);
@@ -123,8 +126,8 @@ private:
   }
 
   std::nullopt_t refuse(const char* reason) {
-    call.emitError() << "unsupported on ascend: the call of '" << call.getCallee() << "' "
-                     << reason;
+    call.emitError() << "unsupported on ascend: the call of " << nameOfCall(call, call.getCallee())
+                     << " " << reason;
     return std::nullopt;
   }
 
@@ -211,9 +214,10 @@ private:
     }
     auto barrier = PipeBarrierOp::create(builder, Pipe::All);
     const std::string place = placeWords(call);
-    barrier->setAttr(kWhyAttr, builder.getStringAttr(
-                                   "nothing is known of what '" + call.getCallee().str() + "'" +
-                                   (place.empty() ? "" : " (" + place + ")") + " queues"));
+    barrier->setAttr(kWhyAttr,
+                     builder.getStringAttr("nothing is known of what " +
+                                           nameOfCall(call, call.getCallee()) +
+                                           (place.empty() ? "" : " (" + place + ")") + " queues"));
   }
 
   CallExternOp call;

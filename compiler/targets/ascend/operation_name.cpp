@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/operation_name.h"
 
+#include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 
@@ -76,6 +77,11 @@ std::string operationOfDtype(Operation* op) {
   if (type.isSignlessInteger() && !type.isInteger(1) && (isUnsigned || isOfUnsignedTile(op)))
     type = IntegerType::get(op->getContext(), type.getIntOrFloatBitWidth(), IntegerType::Unsigned);
   return operationName(op) + " of " + tile::dtypeName(type);
+}
+
+std::string nameOfCall(Operation* call, StringRef callee) {
+  auto name = call->getAttrOfType<StringAttr>(kCalledAsAttr);
+  return name ? name.str() : "'" + callee.str() + "'";
 }
 
 } // namespace tilewright::ascend

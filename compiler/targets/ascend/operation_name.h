@@ -11,5 +11,7 @@ namespace tilewright::ascend {
 std::string operationName(mlir::Operation* op);
 /// The same with its dtype: `max of uint16`.
 std::string operationOfDtype(mlir::Operation* op);
+/// Of a call: `T.tile.block_reduce_sum`, or the name of a function that the kernel calls itself, quoted.
+std::string nameOfCall(mlir::Operation* call, llvm::StringRef callee);
 
 } // namespace tilewright::ascend

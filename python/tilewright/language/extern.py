@@ -250,8 +250,9 @@ def _call_copy(count: int, args: tuple[Any, ...]) -> None:
     copy(source.rows_of(rows, columns, pitch), target.rows_of(rows, columns, others[2]))
 
 
-def call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
-    """A call of a function of Ascend C that the language has no name for."""
+def call_own(dtype: str, name: str, args: tuple[Any, ...], called_as: str = "") -> None:
+    """A call of a function of Ascend C, which messages call what the language calls it, if it has a
+    name for it."""
     tracer = current()
     if not _FUNCTION.fullmatch(name):
         raise LanguageError(f"T.call_extern calls a function by its name, and {name!r} is none")
@@ -263,7 +264,7 @@ def call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
         else tracer.value(a)
         for a in args
     ]
-    tracer.builder.call_external(name, given)
+    tracer.builder.call_external(name, given, called_as)
 
 
 def import_source(source: str | None) -> None:

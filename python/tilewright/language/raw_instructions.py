@@ -119,10 +119,11 @@ def _integers(function: str, *values: Any) -> list[int]:
     return current().integers(given, f"a size or stride of {function}")
 
 
-def _call(name: str, arguments: list[Any], meaning: Callable[..., None]) -> None:
-    """A function of Ascend C, and what it does to addresses and numbers."""
+def _call(function: str, name: str, arguments: list[Any], meaning: Callable[..., None]) -> None:
+    """A function of Ascend C as what the kernel calls `function`, and what it does to addresses and
+    numbers."""
     current().references[name] = meaning
-    call_own("handle", name, tuple(arguments))
+    call_own("handle", name, tuple(arguments), called_as=function)
 
 
 def _vector(function: str, dst: Any, *sources: Any) -> tuple[list[Operand], str]:
@@ -223,6 +224,7 @@ def reduce_sum_experiment(dst: Any, src: Any, *more: Any) -> None:
         else _scratch(source, -(-count // lanes))
     )
     _call(
+        function,
         f"AscendC::ReduceSum<{kind}>",
         [to.pointer, source.pointer, space, count],
         _sum_meaning(source.dtype),
@@ -250,6 +252,7 @@ def reduce_sum_mask_experiment(dst: Any, src: Any, *more: Any) -> None:
         else _scratch(source, repeats)
     )
     _call(
+        function,
         f"AscendC::ReduceSum<{kind}>",
         [to.pointer, source.pointer, space, mask, repeats, stride],
         _sum_meaning(source.dtype),
@@ -347,6 +350,7 @@ def _whole(kind: str, dst: Any, src: Any, sizes: tuple[Any, ...], order: str) ->
     if kind == "Sum":
         name = f"AscendC::WholeReduceSum<{c_name}>"
     _call(
+        function,
         name,
         [to.pointer, source.pointer, mask, repeats, dst_rep, src_blk, src_rep],
         _whole_meaning(kind, source.dtype, order),
@@ -437,6 +441,7 @@ def _block_reduce(kind: str) -> Callable[..., None]:
         source.need(_reach(lanes, repeats, source.block, src_blk, src_rep))
         to.need((repeats - 1) * dst_rep * _BLOCKS + -(-lanes // source.block))
         _call(
+            name,
             f"AscendC::BlockReduce{kind}<{c_name}>",
             [to.pointer, source.pointer, *sizes],
             _blocks_meaning(kind, source.dtype),
@@ -487,6 +492,7 @@ def brcb(dst: Any, src: Any, repeat: Any, blk_stride: Any, rep_stride: Any) -> N
     last = (repeats - 1) * repeat_stride + (_BLOCKS - 1) * block_stride
     to.need((last + 1) * to.block)
     _call(
+        function,
         f"tilewright::spreadToBlocks<{_C_NAMES[to.dtype]}>",
         [to.pointer, source.pointer, repeats, block_stride, repeat_stride],
         _spread_meaning(to.dtype),
@@ -522,7 +528,7 @@ def fill_experiment(
 
     bits = [f"0x{word & (1 << 64) - 1:x}ull" for word in (*words, 0)[:2]]
     name = f"tilewright::fillRepeats<{', '.join(bits)}, {_C_NAMES[to.dtype]}>"
-    _call(name, [to.pointer, value, *sizes], meaning)
+    _call(function, name, [to.pointer, value, *sizes], meaning)
 
 
 def row_expand(name: str, dst: Any, src0: Any, src1: Any) -> bool:
@@ -561,7 +567,7 @@ def row_expand(name: str, dst: Any, src0: Any, src1: Any) -> bool:
         a.rows_of(rows, columns, a.pitch),
         b.rows_of(1, rows * last, rows * last),
     ]
-    _call(call, [*pointers, rows, columns, to.pitch, a.pitch], meaning)
+    _call(f"T.tile.row_expand_{name}", call, [*pointers, rows, columns, to.pitch, a.pitch], meaning)
     return True
 
 
@@ -618,7 +624,7 @@ def bilinear_interpolation(
     pointers = [to.pointer, source.pointer, offsets.pointer, weights.pointer]
     sizes = [lanes, times, bool(is_each), block_stride, step, results]
     name = "AscendC::BilinearInterpolation<half>"
-    _call(name, [*pointers, *sizes, Pointer(space, "rw", 0)], meaning)
+    _call(function, name, [*pointers, *sizes, Pointer(space, "rw", 0)], meaning)
 
 
 _CACHE_LINES = ("SINGLE_CACHE_LINE", "ENTIRE_DATA_CACHE")
@@ -637,4 +643,4 @@ def datacachecleanandinvalid_experiment(dst: Any, CacheLine: str, DcciDst: str) 
     kind = _C_NAMES.get(operand.dtype, f"{operand.dtype}_t")
     parts = f"{kind}, AscendC::CacheLine::{CacheLine}, AscendC::DcciDst::{DcciDst}"
     name = f"AscendC::DataCacheCleanAndInvalid<{parts}>"
-    _call(name, [operand.pointer], lambda address: None)
+    _call(function, name, [operand.pointer], lambda address: None)
