@@ -161,21 +161,41 @@ std::string cpuProblem(const std::string& cpu, const std::string& name) {
   return target && target->cpuProblem ? target->cpuProblem(cpu) : "";
 }
 
+namespace {
+
+std::optional<Diagnostic> ofUnwritten(mlir::func::FuncOp kernel,
+                                      const tile::KernelArgument& argument, bool tellsUpdates) {
+  const mlir::Value tensor = kernel.getArgument(argument.number);
+  const std::string start = "'" + argument.name + "' is given back, but ";
+  if (!argument.written)
+    return Diagnostic{Severity::Warning,
+                      placeOf(tensor.getLoc()),
+                      start + "no statement writes it: it holds what was in memory before",
+                      {}};
+  mlir::Operation* update = tellsUpdates ? tile::firstOfUpdates(kernel, tensor) : nullptr;
+  if (!update)
+    return std::nullopt;
+  return Diagnostic{
+      Severity::Warning,
+      placeOf(tensor.getLoc()),
+      start + "the kernel only updates what was in memory before: store its first values, "
+              "such as zeros, in the kernel, or give the call a tensor that holds them",
+      {{placeOf(update->getLoc()), "it is updated here"}}};
+}
+
+} // namespace
+
 std::vector<Diagnostic> unwrittenResults(const KernelModule& module,
-                                         const std::vector<size_t>& results) {
+                                         const std::vector<size_t>& results, bool tellsUpdates) {
   const BuiltKernel& kernel = BuiltKernel::of(module);
   auto guard = kernel.lock();
   std::vector<Diagnostic> found;
   for (auto function : kernel.module().getOps<mlir::func::FuncOp>())
     for (const tile::KernelArgument& argument : tile::kernelArguments(function))
-      if (argument.kind == tile::KernelArgument::Tensor && !argument.written &&
+      if (argument.kind == tile::KernelArgument::Tensor &&
           llvm::is_contained(results, argument.number))
-        found.push_back({Severity::Warning,
-                         placeOf(function.getArgument(argument.number).getLoc()),
-                         "'" + argument.name +
-                             "' is given back, but no statement writes it: it holds what was in "
-                             "memory before",
-                         {}});
+        if (std::optional<Diagnostic> one = ofUnwritten(function, argument, tellsUpdates))
+          found.push_back(std::move(*one));
   return found;
 }
 

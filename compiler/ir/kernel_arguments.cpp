@@ -139,6 +139,25 @@ llvm::MapVector<Value, BufferTraffic> bufferTraffic(func::FuncOp kernel) {
   return traffic;
 }
 
+Operation* firstOfUpdates(func::FuncOp kernel, Value tensor) {
+  Operation* first = nullptr;
+  const WalkResult end = kernel.walk([&](Operation* op) {
+    for (Value operand : op->getOperands()) {
+      if (!isa<BufferType>(operand.getType()) || rootBuffer(operand) != tensor ||
+          !effectOn(op, operand).writes)
+        continue;
+      auto ofElement = dyn_cast<AtomicOp>(op);
+      if (ofElement && ofElement.getKind() == AtomicKind::Load)
+        continue;
+      if (!isa<AtomicTileOp>(op) && (!ofElement || ofElement.getKind() == AtomicKind::Store))
+        return WalkResult::interrupt();
+      first = first ? first : op;
+    }
+    return WalkResult::advance();
+  });
+  return end.wasInterrupted() ? nullptr : first;
+}
+
 ArgumentTraffic argumentTraffic(func::FuncOp kernel) {
   ArgumentTraffic traffic;
   traffic.isRead.assign(kernel.getNumArguments(), false);

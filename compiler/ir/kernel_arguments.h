@@ -54,6 +54,10 @@ struct BufferTraffic {
 /// By what is behind views: the kernel's arguments and allocations, in the order of their first use.
 llvm::MapVector<mlir::Value, BufferTraffic> bufferTraffic(mlir::func::FuncOp kernel);
 
+/// The first of the atomic updates that are all that writes a kernel's tensor; null if there are none, or something
+/// else may write it.
+mlir::Operation* firstOfUpdates(mlir::func::FuncOp kernel, mlir::Value tensor);
+
 /// Which arguments of a kernel, tensors all of them, its ops read and write, themselves or through views.
 struct ArgumentTraffic {
   llvm::SmallVector<bool> isRead, isWritten;

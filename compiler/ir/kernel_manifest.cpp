@@ -173,7 +173,7 @@ json::Array conditionToJson(const Condition& condition) {
   return cases;
 }
 
-json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument) {
+json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument, bool isAscend) {
   if (argument.kind == KernelArgument::Scalar) {
     json::Object scalar{
         {"kind", "scalar"}, {"name", argument.name}, {"dtype", dtypeName(argument.element)}};
@@ -203,6 +203,8 @@ json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument
     tensor["overlaps"] = true;
   if (auto apart = kernel.getArgAttrOfType<DenseI64ArrayAttr>(argument.number, kApartAttr))
     tensor["apart"] = json::Array(apart.asArrayRef());
+  if (isAscend && argument.written && firstOfUpdates(kernel, kernel.getArgument(argument.number)))
+    tensor["updated"] = true;
   return tensor;
 }
 
@@ -339,7 +341,7 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
     if (argument.kind == KernelArgument::Symbol)
       symbols.push_back(argument.name);
     else
-      parameters.push_back(parameterToJson(kernel, argument));
+      parameters.push_back(parameterToJson(kernel, argument, target == "ascend"));
   }
   const bool tells =
       kernel

@@ -45,9 +45,11 @@ std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions
                                 std::vector<Diagnostic>& diagnostics);
 
 /// Warnings of those of a kernel's parameters that no statement writes, at their places: for who knows that `results`
-/// (parameters by their numbers) are made by each call and given back.
+/// (parameters by their numbers) are made by each call and given back. `tellsUpdates`: also of those of which all writes
+/// are atomic updates of what was in memory before.
 std::vector<Diagnostic> unwrittenResults(const KernelModule& kernel,
-                                         const std::vector<size_t>& results);
+                                         const std::vector<size_t>& results,
+                                         bool tellsUpdates = false);
 
 /// Takes the tensors from a kernel's parameters that it neither reads nor writes, but for those in `kept` and those that alone
 /// tell a symbol that it needs. Gives their numbers. Nobody else may use the kernel meanwhile.

@@ -614,7 +614,8 @@ void bindCompile(nb::module_& module) {
   module.def("compile", &compileWatchingSignals, "kernel"_a, "options"_a = CompileOptions{},
              "is_cancelled"_a = nb::none());
   module.def("inspect", &inspect, "kernel"_a, "options"_a = CompileOptions{});
-  module.def("unwritten_results", &unwrittenResults, "kernel"_a, "results"_a);
+  module.def("unwritten_results", &unwrittenResults, "kernel"_a, "results"_a,
+             "tells_updates"_a = false);
   module.def("drop_unused_tensors", &dropUnusedTensors, "kernel"_a, "kept"_a);
   module.def("host_cpu", &hostCpu);
   module.def("cpu_problem", &cpuProblem, "cpu"_a, "target"_a = "cpu");

@@ -387,8 +387,11 @@ def interpret(
     Ctrl-C ends the run.
     """
 
-def unwritten_results(kernel: KernelModule, results: Sequence[int]) -> list[Diagnostic]:
-    """Warnings of those of these parameters that no statement writes."""
+def unwritten_results(
+    kernel: KernelModule, results: Sequence[int], tells_updates: bool = False
+) -> list[Diagnostic]:
+    """Warnings of those of these parameters that no statement writes; with `tells_updates` also of
+    those that are only updated, by atomics."""
 
 def drop_unused_tensors(kernel: KernelModule, kept: Sequence[int]) -> list[int]:
     """Takes the tensors that nothing reads or writes from a kernel's parameters, but for those in `kept`

@@ -110,13 +110,16 @@ def manifest_of(artifact: Any, outputs: list[int]) -> str:
 def warn_of_unwritten_results(
     kernel: JITKernel, options: Options, captured: Callable[[], CapturedKernel]
 ) -> None:
-    """Of those that no statement writes; what `captured` gives knows their places."""
+    """Of those that no statement writes, and, on an NPU, of those that are only updated, by
+    atomics; what `captured` gives knows their places."""
     results = kernel.out_idx
-    if options.pass_configs.get("tl.disable_buffer_init_check") or all(
-        kernel.params[number].get("is_written", True) for number in results
+    tells_updates = bool(results) and '"updated":true' in kernel.entry.manifest
+    if options.pass_configs.get("tl.disable_buffer_init_check") or (
+        not tells_updates
+        and all(kernel.params[number].get("is_written", True) for number in results)
     ):
         return
-    found = load_compiler().unwritten_results(captured().module, results)
+    found = load_compiler().unwritten_results(captured().module, results, tells_updates)
     warn([Diagnostic.from_native(each) for each in found])
 
 

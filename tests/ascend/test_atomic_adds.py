@@ -289,3 +289,47 @@ def test_accumulators_are_added_once(scope: str, factor: float | None) -> None:
     made(a, b, c)
     np.testing.assert_array_equal(c, expected)
     assert ("addL0cToGm(" in made.get_kernel_source()) == (factor is None)
+
+
+def adding_to_its_result(stores: bool) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64,), "float32")
+            if stores:
+                T.tile.fill(x, 0.0)
+                T.copy(x, C)
+            T.copy(A, x)
+            T.tile.atomic_add(C, x)
+
+    return main
+
+
+@pytest.mark.parametrize("times", ["first", "from the cache"])
+def test_a_result_that_is_only_added_to_is_told(times: str) -> None:
+    """Each call makes it, as `torch.empty` does."""
+    kernel = adding_to_its_result(stores=False)
+    with pytest.warns(TilewrightWarning) as caught:
+        tilewright.compile(kernel, out_idx=[1], target="ascend", pass_configs=AUTOMATIC)
+    (told,) = caught
+    first = kernel.function.__code__.co_firstlineno
+    assert told.lineno == first + 1
+    assert str(told.message) == (
+        "'C' is given back, but the kernel only updates what was in memory before: store its first "
+        "values, such as zeros, in the kernel, or give the call a tensor that holds them; line "
+        f"{first + 8}: it is updated here"
+    )
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_result_that_is_stored_first_or_given_is_not_told() -> None:
+    a, c = np.arange(64, dtype=np.float32), np.ones(64, np.float32)
+    stored = tilewright.compile(
+        adding_to_its_result(stores=True), out_idx=[1], target="ascend", pass_configs=AUTOMATIC
+    )
+    np.testing.assert_array_equal(stored(a), a)
+    given = tilewright.compile(
+        adding_to_its_result(stores=False), target="ascend", pass_configs=AUTOMATIC
+    )
+    given(a, c)
+    np.testing.assert_array_equal(c, a + 1)
