@@ -66,6 +66,8 @@ func.func @vector(%A: !tile.buffer<256x256xf32, global>, %i: index, %s: f32) {
     npu.sequence %y[%c0] : !tile.buffer<8x64xf32, UB>, %s step %s : f32 count(%i)
     // CHECK: npu.reduce max {{.*}} of 256 size 8 x 64 pitch 64 dim 1 clear
     npu.reduce max %y[%c0] : !tile.buffer<8x64xf32, UB>, %x[%c0] : !tile.buffer<8x64xf32, UB> scratch %t[%c0] : !tile.buffer<256xui8, UB> of 256 size 8 x 64 pitch 64 dim 1 clear
+    // CHECK: npu.reduce max {{.*}} of 256 size 8 x 64 counts({{.*}} x %{{.*}}) pitch 64 dim 1 clear
+    npu.reduce max %y[%c0] : !tile.buffer<8x64xf32, UB>, %x[%c0] : !tile.buffer<8x64xf32, UB> scratch %t[%c0] : !tile.buffer<256xui8, UB> of 256 size 8 x 64 counts(%c0 x %c0) pitch 64 dim 1 clear
     // CHECK: npu.broadcast {{.*}} dim 0
     npu.broadcast %y[%c0] : !tile.buffer<8x64xf32, UB>, %x[%c0] : !tile.buffer<8x64xf32, UB> scratch %t[%c0] : !tile.buffer<256xui8, UB> of 256 size 8 x 64 pitch 64 dim 0
     // CHECK: npu.row_binary mul {{.*}} of 256 size 8 x 64

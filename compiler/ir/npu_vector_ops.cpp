@@ -329,6 +329,8 @@ void ReduceOp::getAccesses(Accesses& accesses) {
     }
   }
   addReducedRows(*this, accesses);
+  for (Access& access : accesses)
+    access.isAtMost = bool(getRowCount());
   if (hasScratch)
     addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()),
                /*isBehindBarrier=*/true);

@@ -92,15 +92,17 @@ def Npu_SequenceOp : Npu_VectorOp<"sequence", [Tile_ElementOf<"target", "first">
   let assemblyFormat = !strconcat(Npu_Target.format, " `,` $first `step` $step `:` type($step) `count` `(` $count `)` attr-dict");
 }
 
-def Npu_ReduceOp : Npu_VectorOp<"reduce"> {
+def Npu_ReduceOp : Npu_VectorOp<"reduce", [AttrSizedOperandSegments]> {
   let summary = "a [rows, columns] tile to one number per row (dim 1) or per column (dim 0), with scratch memory";
   let description = [{
     Rows lie `pitch` elements apart. The target's numbers lie side by side. Without `clear` the result is combined with what the target held.
+    `counts(%m x %n)`: so many rows and columns, which the kernel knows as it runs, at most `size`. Of none the result is what the reduction begins with.
   }];
   let arguments = !con((ins Npu_ReduceKind:$kind), Npu_UpdateTarget.operands, Npu_Source.operands, Npu_Scratch.operands,
-      (ins I64Attr:$scratch_bytes, I64Attr:$rows, I64Attr:$columns, I64Attr:$pitch, I64Attr:$dim, UnitAttr:$clear));
+      (ins I64Attr:$scratch_bytes, I64Attr:$rows, I64Attr:$columns, I64Attr:$pitch, I64Attr:$dim, UnitAttr:$clear,
+      Optional<Index>:$row_count, Optional<Index>:$column_count));
   let assemblyFormat = !strconcat("$kind ", Npu_Target.format, " `,` ", Npu_Source.format, " `scratch` ", Npu_Scratch.format,
-      " `of` $scratch_bytes `size` $rows `x` $columns `pitch` $pitch `dim` $dim (`clear` $clear^)? attr-dict");
+      " `of` $scratch_bytes `size` $rows `x` $columns (`counts` `(` $row_count^ `x` $column_count `)`)? `pitch` $pitch `dim` $dim (`clear` $clear^)? attr-dict");
 }
 
 def Npu_BroadcastOp : Npu_VectorOp<"broadcast"> {

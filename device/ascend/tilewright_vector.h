@@ -5,6 +5,7 @@
 #define TILEWRIGHT_ASCEND_VECTOR_H
 
 #include "kernel_operator.h"
+#include "tilewright_scalar.h"
 #include "tilewright_transfer.h"
 
 namespace tilewright {
@@ -30,6 +31,19 @@ __aicore__ inline void combine(const AscendC::LocalTensor<T>& dst, const AscendC
     AscendC::Max(dst, a, b, shape...);
   else
     AscendC::Min(dst, a, b, shape...);
+}
+
+/// Whether there is nothing to reduce or to write: of no numbers, results are what a reduction begins with, or stay.
+template <Reduce kind, bool clear, class T>
+__aicore__ inline bool reducesNothing(const AscendC::LocalTensor<T>& dst, uint32_t numbers,
+                                      uint32_t results TW_PLACE) {
+  if (clear && numbers == 0 && results > 0) {
+    constexpr bool isSum = kind == Reduce::Sum, isMax = kind == Reduce::Max;
+    const float first = isSum ? 0.0f : isMax ? -infinity() : infinity();
+    afterVector();
+    AscendC::Duplicate(dst, static_cast<T>(first), static_cast<int32_t>(results) TW_HERE);
+  }
+  return numbers == 0 || results == 0;
 }
 
 /// One number per repeat of `lanes`; repeats lie `stride` blocks apart.
@@ -88,6 +102,8 @@ __aicore__ inline void reduceRows(const AscendC::LocalTensor<T>& dst,
                                   const AscendC::LocalTensor<uint8_t>& scratch, uint32_t rows,
                                   uint32_t columns, uint32_t pitch TW_PLACE) {
   constexpr uint32_t blockLanes = blockBytes / sizeof(T);
+  if (reducesNothing<kind, clear>(dst, columns, rows TW_HERE))
+    return;
   const auto space = scratch.template ReinterpretCast<T>();
   const uint32_t resultLanes = clear ? 0 : roundUp(rows, blockLanes);
   const auto result = clear ? dst : space;
@@ -114,6 +130,8 @@ __aicore__ inline void reduceColumns(const AscendC::LocalTensor<T>& dst,
                                      const AscendC::LocalTensor<uint8_t>&, uint32_t rows,
                                      uint32_t columns, uint32_t pitch TW_PLACE) {
   const auto count = static_cast<int32_t>(columns);
+  if (reducesNothing<kind, clear>(dst, rows, columns TW_HERE))
+    return;
   if constexpr (clear) {
     if (rows == 1)
       AscendC::Max(dst, src, src, count TW_HERE);

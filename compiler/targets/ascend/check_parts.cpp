@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/ascend/argument_bounds.h"
+#include "compiler/targets/ascend/line_reductions.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -72,6 +73,9 @@ std::vector<Side> sidesOf(Operation* op) {
     add({fill.getTargetRegion(), {}, true});
   } else if (auto atomic = dyn_cast<tile::AtomicTileOp>(op)) {
     add({atomic.getSourceRegion(), tensorOf(atomic.getTargetRegion(), atomic.getTargetInBounds())});
+  } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+    add({reduce.getSourceRegion(), {}});
+    add({resultsOf(reduce), {}, true});
   }
   return sides;
 }
@@ -85,9 +89,16 @@ void check(ImplicitLocOpBuilder& builder, const Side& side) {
     const std::optional<int64_t> fixed = getConstantIntValue(number);
     return fixed ? Value(arith::ConstantIndexOp::create(builder, *fixed)) : cast<Value>(number);
   };
+  // Dims of one element that a view has in front of the tile's own are none that the kernel names.
+  const ArrayRef<int64_t> own = storage.getType().getShape();
+  ArrayRef<int64_t> shape = side.part.type().getShape();
+  if (shape.take_back(own.size()) == own &&
+      llvm::all_of(shape.drop_back(own.size()), [](int64_t size) { return size == 1; }))
+    shape = own;
+  const size_t added = side.part.type().getShape().size() - shape.size();
   SmallVector<Value> part, tensor;
-  for (auto [offset, extent] : llvm::zip(side.part.offsets, side.part.extents))
-    part.append({value(offset), value(extent)});
+  for (size_t dim = added; dim < side.part.offsets.size(); ++dim)
+    part.append({value(side.part.offsets[dim]), value(side.part.extents[dim])});
   const size_t dims = side.tensor ? side.tensor->offsets.size() : 0;
   for (size_t dim = 0; dim < dims; ++dim) {
     const bool isDynamic = side.tensor->type().isDynamicDim(int64_t(dim));
@@ -96,8 +107,8 @@ void check(ImplicitLocOpBuilder& builder, const Side& side) {
     tensor.append({value(side.tensor->offsets[dim]), value(side.tensor->extents[dim]), size});
   }
   const Agent agent = side.part.type().getSpace() == MemorySpace::UB ? Agent::Vector : Agent::Cube;
-  npu::CheckPartOp::create(builder, *storage.getSymName(), side.part.type().getShape(), part,
-                           tensor, agent, side.isWritten, side.isTransposed);
+  npu::CheckPartOp::create(builder, *storage.getSymName(), shape, part, tensor, agent,
+                           side.isWritten, side.isTransposed);
 }
 
 } // namespace

@@ -217,7 +217,8 @@ LogicalResult CopyExpander::columnInUb(const UbRows& from, const UbRows& to) {
   if (isColumn)
     npu::ReduceOp::create(builder, npu::ReduceKind::Max, target.buffer, make.value(to.offset),
                           source.buffer, make.value(from.offset), space, make.constant(0),
-                          uint64_t(scratch), uint64_t(*count), 1, uint64_t(from.pitch), 1, true);
+                          uint64_t(scratch), uint64_t(*count), 1, uint64_t(from.pitch), 1, true,
+                          Value(), Value());
   else
     npu::BroadcastOp::create(builder, target.buffer, make.value(to.offset), source.buffer,
                              make.value(from.offset), space, make.constant(0), uint64_t(scratch),

@@ -16,6 +16,9 @@
 /// Running sums and maxima go line by line, too (line_reductions.h). Reductions of bfloat16 go through float32;
 /// those that keep more than one dim are one instruction, or one for each row of what they keep.
 ///
+/// Of a part whose extents are known as the kernel runs (`real_shape=[8, n]`), instructions count so many rows and columns:
+/// `counts(%c8 x %n)`. What they touch is taken for the most that these can be.
+///
 /// It stands before memory is planned, which gives the scratch memory its place.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/kernel_manifest.h"
@@ -23,9 +26,12 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/argument_bounds.h"
+#include "compiler/targets/ascend/check_parts.h"
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/line_reductions.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
@@ -68,6 +74,35 @@ struct Numbers {
   int64_t pitch = 0;
 };
 
+bool isKnown(const BufferRegion& region) {
+  return !llvm::is_contained(region.staticExtents(), ShapedType::kDynamic);
+}
+
+/// A part of a tile of its own, as large as a region.
+BufferRegion makePart(ImplicitLocOpBuilder& builder, const BufferRegion& like, Type element,
+                      const char* name) {
+  SmallVector<int64_t> shape = like.staticExtents();
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (ShapedType::isDynamic(shape[dim]))
+      shape[dim] = std::max<int64_t>(stepsBehind(like, dim), 1);
+  BufferRegion part =
+      BufferRegion::whole(makeTemporary(builder, builder.getLoc(), shape, element, name));
+  part.extents = like.extents;
+  return part;
+}
+
+/// `instruction` for so many elements from a first one of each region on, row by row: no more than a row has, so that
+/// rows are known to be apart.
+void forEachPairOfRows(ImplicitLocOpBuilder& builder, UbRows from, const UbRows& to,
+                       function_ref<void(Value source, Value target, Value count)> instruction) {
+  const IndexMaker make(builder);
+  if (!isConstantIntValue(from.rows, 1))
+    from.columns = make.min(from.columns, make.index(std::min(from.pitch, to.pitch)));
+  forEachRow(builder, make, from, /*isDense=*/false, [&](Value row, Value count) {
+    instruction(rowStart(make, from, row), rowStart(make, to, row), count);
+  });
+}
+
 /// The magnitudes of all columns of a tile; rows lie as the tile's.
 Numbers magnitudesOfRows(ImplicitLocOpBuilder& builder, const Numbers& of, int64_t height,
                          int64_t width) {
@@ -84,6 +119,17 @@ Numbers magnitudesOfRows(ImplicitLocOpBuilder& builder, const Numbers& of, int64
 void copyByNest(ImplicitLocOpBuilder& builder, const BufferRegion& source,
                 const BufferRegion& target) {
   const Type from = source.type().getScalarType(), to = target.type().getScalarType();
+  const IndexMaker make(builder);
+  const std::optional<UbRows> rows = joinedRowsInUb(make, source),
+                              its = joinedRowsInUb(make, target);
+  if (!isKnown(source) && rows && its && !beginWithinBlocks(*rows, source.type()) &&
+      !beginWithinBlocks(*its, target.type())) { // nests have known extents
+    const npu::Rounding rounding = from.isF32() ? npu::Rounding::Rint : npu::Rounding::None;
+    return forEachPairOfRows(builder, *rows, *its, [&](Value first, Value itsFirst, Value count) {
+      npu::CastOp::create(builder, target.buffer, itsFirst, source.buffer, first, rounding, count,
+                          npu::RepeatAttr());
+    });
+  }
   mapByNest(builder, source, target, [&](Value number) -> Value {
     if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
       return arith::ExtFOp::create(builder, to, number);
@@ -102,21 +148,37 @@ Numbers magnitudesOfPart(ImplicitLocOpBuilder& builder, const BufferRegion& sour
   return {tile, IndexMaker(builder).constant(0), npu::rowPitch(cast<BufferType>(tile.getType()))};
 }
 
+/// The magnitudes of so many rows and columns as the kernel knows.
+Numbers magnitudesOfCounts(ImplicitLocOpBuilder& builder, const BufferRegion& source,
+                           const UbRows& rows) {
+  const IndexMaker make(builder);
+  const BufferRegion part = makePart(builder, source, source.type().getElementType(), "magnitudes");
+  const UbRows its = *joinedRowsInUb(make, part);
+  forEachPairOfRows(builder, rows, its, [&](Value first, Value itsFirst, Value count) {
+    npu::UnaryOp::create(builder, npu::UnaryKind::Abs, part.buffer, itsFirst, source.buffer, first,
+                         count, npu::RepeatAttr());
+  });
+  return {part.buffer, make.constant(0), its.pitch};
+}
+
 bool isInWholeBlocks(const BufferRegion& region, size_t dim) {
   return ubStrides(region.type())[dim] % npu::blockElements(region.type()) == 0;
 }
 
-bool isStaticInUb(const BufferRegion& region) {
-  return region.type().getSpace() == tile::MemorySpace::UB &&
-         !llvm::is_contained(region.staticExtents(), ShapedType::kDynamic);
+/// Whether numbers lie side by side, of which the first dim may have as many as the kernel knows.
+bool areSideBySide(BufferRegion numbers) {
+  const SmallVector<size_t> dims = wideDims(numbers);
+  if (!dims.empty() && !getConstantIntValue(numbers.extents[dims.front()]))
+    numbers.extents[dims.front()] =
+        IntegerAttr::get(IndexType::get(numbers.buffer.getContext()), 2);
+  return isDenseInUb(numbers);
 }
 
 class Reduction {
 public:
   explicit Reduction(tile::ReduceOp reduce)
       : reduce(reduce), builder(reduce.getLoc(), reduce), make(builder),
-        dim(size_t(reduce.getDim())), source(reduce.getSourceRegion()),
-        target(reduce.getTargetRegion()) {}
+        dim(size_t(reduce.getDim())), source(reduce.getSourceRegion()), target(resultsOf(reduce)) {}
 
   LogicalResult run() {
     const Type element = source.type().getElementType();
@@ -136,9 +198,16 @@ public:
       return reduce.emitError() << "unsupported on ascend: a reduction by "
                                 << stringifyReduceKind(reduce.getKind()) << " of "
                                 << tile::dtypeName(element) << " elements";
-    if (!isStaticInUb(source) || !isStaticInUb(target))
-      return reduce.emitError() << "unsupported on ascend: a reduction that is not of a static "
-                                   "tile in UB";
+    for (const BufferRegion& region : {source, target})
+      if (region.type().getSpace() != tile::MemorySpace::UB)
+        return reduce.emitError() << "unsupported on ascend: a reduction with a tile in "
+                                  << stringifyMemorySpace(region.type().getSpace())
+                                  << "; the vector unit reduces tiles in UB, so copy it to one";
+    checkParts(reduce);
+    for (BufferRegion* region : {&source, &target})
+      for (OpFoldResult& extent : region->extents)
+        if (!getConstantIntValue(extent) && boundedRangeAt(reduce, extent).low < 0)
+          extent = make.notNegative(extent);
     if (isOfIntegers) {
       reduceLines(source, target);
       return success();
@@ -168,8 +237,7 @@ private:
       reduce.emitRemark() << "this reduction of bfloat16 is computed in float32: the vector unit "
                              "has none of bfloat16";
     const auto inFloat32 = [&](const BufferRegion& region, const char* name) {
-      return BufferRegion::whole(makeTemporary(builder, builder.getLoc(), region.staticExtents(),
-                                               builder.getF32Type(), name));
+      return makePart(builder, region, builder.getF32Type(), name);
     };
     const BufferRegion wide = isFromFloat32 ? source : inFloat32(source, "wide");
     const BufferRegion result = isToFloat32 ? target : inFloat32(target, "result");
@@ -193,7 +261,7 @@ private:
       return reduceRows(from, to, rowsInUb(make, from));
     const bool isOfColumns = wideDims(from).back() == dim;
     const std::optional<UbRows> joined = isOfColumns ? joinedRowsInUb(make, from) : std::nullopt;
-    if (joined && isDenseInUb(to))
+    if (joined && areSideBySide(to))
       return reduceRows(from, to, joined);
     kept.pop_back();
     BufferRegion part = from, its = to;
@@ -205,6 +273,7 @@ private:
     for (const size_t each : kept) {
       auto loop = tile::ForOp::create(builder, make.constant(0), make.value(from.extents[each]),
                                       make.constant(1));
+      boundTurns(loop, stepsBehind(from, each));
       builder.setInsertionPointToStart(loop.getBodyBlock());
       for (auto [region, at] : {std::pair(&part, each), std::pair(&its, inTarget(each))})
         region->offsets[at] = make.add(region->offsets[at], loop.getInductionVar());
@@ -240,40 +309,76 @@ private:
                             isOfMagnitudes(reduce)});
   }
 
+  /// The most that a number of rows or columns can be, of which the tile has `behind` from the first one on.
+  int64_t mostOf(OpFoldResult count, int64_t behind) {
+    const std::optional<int64_t> known = getConstantIntValue(count);
+    return known ? *known : std::clamp<int64_t>(boundedRangeAt(reduce, count).high, 1, behind);
+  }
+
+  static int64_t columnsBehind(const BufferRegion& from) {
+    const SmallVector<size_t> wide = wideDims(from);
+    return wide.empty() ? 1 : stepsBehind(from, wide.back());
+  }
+
+  Numbers magnitudesOf(const BufferRegion& from, const UbRows& rows, int64_t height,
+                       int64_t width) {
+    const BufferType type = from.type();
+    const bool isPart =
+        height > 1 && (width != type.getShape().back() || rows.pitch != npu::rowPitch(type));
+    const Numbers numbers{from.buffer, make.value(rows.offset), rows.pitch};
+    return !isKnown(from) ? magnitudesOfCounts(builder, from, rows)
+           : isPart       ? magnitudesOfPart(builder, from)
+                          : magnitudesOfRows(builder, numbers, height, width);
+  }
+
+  /// Of magnitudes of none the greatest is 0, of other numbers the lowest one.
+  bool beginsWithZeros(const BufferRegion& from, const BufferRegion& to) {
+    if (reduce.getKind() != tile::ReduceKind::AbsMax || getConstantIntValue(from.extents[dim]))
+      return false;
+    const UbRows results = *joinedRowsInUb(make, to);
+    Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(to.type().getScalarType()));
+    npu::DuplicateOp::create(builder, to.buffer, make.value(results.offset), zero,
+                             make.value(make.product(results.rows, results.columns)),
+                             npu::RepeatAttr());
+    return true;
+  }
+
   void reduceRows(const BufferRegion& from, const BufferRegion& to,
                   const std::optional<UbRows>& rows) {
     const BufferType type = from.type();
-    const int64_t height = rows ? *getConstantIntValue(rows->rows) : 0;
-    const int64_t width = rows ? *getConstantIntValue(rows->columns) : 0;
+    const int64_t height = rows ? mostOf(rows->rows, rows->mostRows) : 0;
+    const int64_t width = rows ? mostOf(rows->columns, columnsBehind(from)) : 0;
     // The instructions take rows from whole blocks on, and put their numbers side by side.
-    if (!rows || !isDenseInUb(to) || (height > 1 && rows->pitch % npu::blockElements(type) != 0))
+    if (!rows || !areSideBySide(to) || (height > 1 && rows->pitch % npu::blockElements(type) != 0))
       return reduceLines(from, to);
     // Magnitudes of one column are made number by number: no tile of them is worth it.
     if (isOfMagnitudes(reduce) && height > 1 && width == 1)
       return reduceLines(from, to);
     const bool alongRows = isAlongRows(from, *rows);
+    const bool clears = reduce.getClear() && !beginsWithZeros(from, to);
     const int64_t bytes = int64_t(type.getElementBits()) / 8;
     int64_t scratch = npu::kBlockBytes;
     if (alongRows && width * bytes > npu::kRepeatBytes)
       scratch += std::min(height, kMostRows) * npu::kRepeatBytes;
-    if (alongRows && !reduce.getClear())
+    if (alongRows && !clears)
       scratch += int64_t(llvm::alignTo(uint64_t(height * bytes), uint64_t(npu::kBlockBytes)));
     Value space =
         makeTemporary(builder, builder.getLoc(), {scratch},
                       IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned), "scratch");
     Numbers numbers{from.buffer, make.value(rows->offset), rows->pitch};
     if (isOfMagnitudes(reduce)) {
-      const bool isPart =
-          height > 1 && (width != type.getShape().back() || rows->pitch != npu::rowPitch(type));
-      numbers = isPart ? magnitudesOfPart(builder, from)
-                       : magnitudesOfRows(builder, numbers, height, width);
+      numbers = magnitudesOf(from, *rows, height, width);
       PipeBarrierOp::create(builder, Pipe::V);
     }
+    const auto count = [&](OpFoldResult number) {
+      return isKnown(from) ? Value() : make.value(number);
+    };
     npu::ReduceOp::create(builder, *kindOf(reduce.getKind()), to.buffer,
                           make.value(ubOffset(make, to.type(), to.offsets)), numbers.tile,
                           numbers.first, space, make.constant(0), uint64_t(scratch),
                           uint64_t(height), uint64_t(width), uint64_t(numbers.pitch),
-                          uint64_t(alongRows ? 1 : 0), reduce.getClear());
+                          uint64_t(alongRows ? 1 : 0), clears, count(rows->rows),
+                          count(rows->columns));
   }
 
   tile::ReduceOp reduce;
@@ -296,7 +401,7 @@ public:
   static constexpr llvm::StringLiteral kDescription = "reductions become instructions";
 
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<math::MathDialect, npu::NpuDialect, AscendDialect>();
+    registry.insert<math::MathDialect, npu::NpuDialect, scf::SCFDialect, AscendDialect>();
   }
 
   void runOnOperation() override {
@@ -307,9 +412,11 @@ public:
         signalPassFailure();
     SmallVector<tile::ScanOp> scans;
     getOperation().walk([&](tile::ScanOp scan) { scans.push_back(scan); });
-    for (tile::ScanOp scan : scans)
+    for (tile::ScanOp scan : scans) {
+      checkParts(scan);
       if (failed(scanByLines(scan)))
         signalPassFailure();
+    }
   }
 };
 

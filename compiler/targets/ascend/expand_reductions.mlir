@@ -77,6 +77,59 @@ func.func @magnitudes_of_part(%n: index) {
 }
 
 // -----
+// Of extents that the kernel knows: instructions count so many rows and columns. A part that may leave its tile is checked.
+// CHECK-LABEL: func.func @counts
+// CHECK-SAME: %[[M:[^:]*]]: index, %[[N:[^:]*]]: index, %[[I:[^:]*]]: i8)
+func.func @counts(%m: index, %n: index, %i: i8) {
+  %c1 = arith.constant 1 : index
+  %c31 = arith.constant 31 : i8
+  %few = arith.andi %i, %c31 : i8
+  %small = arith.index_castui %few : i8 to index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x128xf32, UB>
+    %r = tile.alloc "r" : !tile.buffer<32xf32, UB>
+    %c = tile.alloc "c" : !tile.buffer<128xf32, UB>
+    // CHECK: npu.check_part "x" [32, 128] part(%{{c0.*}}, %[[M]], %{{c0.*}}, %[[N]]) on vector
+    // CHECK: npu.check_part "r" [32] written part(%{{c0.*}}, %[[M]]) on vector
+    // CHECK-DAG: %[[ROWS:.*]] = arith.maxsi %[[M]], %{{c0.*}}
+    // CHECK-DAG: %[[COLUMNS:.*]] = arith.maxsi %[[N]], %{{c0.*}}
+    // CHECK: npu.reduce max {{.*}} of 8224 size 32 x 128 counts(%[[ROWS]] x %[[COLUMNS]]) pitch 128 dim 1 clear
+    tile.reduce max %x[0, 0] [%m, %n] : !tile.buffer<32x128xf32, UB> dim 1 into %r[0] [%m] : !tile.buffer<32xf32, UB> clear
+    // CHECK-NOT: npu.check_part
+    // CHECK: npu.reduce sum {{.*}} of 32 size 31 x 8 counts(%[[SMALL:.*]] x %{{c8.*}}) pitch 128 dim 0{{$}}
+    tile.reduce sum %x[0, 8] [%small, 8] : !tile.buffer<32x128xf32, UB> dim 0 into %c[0] [8] : !tile.buffer<128xf32, UB>
+    // Magnitudes of none are 0 at most.
+    // CHECK: npu.duplicate %{{.*}}count(%{{c8.*}})
+    // CHECK: %[[ABS:.*]] = tile.alloc "magnitudes" {ascend.temporary} : !tile.buffer<32x8xf32, UB>
+    // CHECK: tile.for
+    // CHECK: npu.unary abs %[[ABS]][{{.*}}count(%{{c8.*}})
+    // CHECK: ascend.pipe_barrier v
+    // CHECK: npu.reduce max %{{.*}}, %[[ABS]][{{.*}} counts(%[[SMALL]] x %{{c8.*}}) pitch 8 dim 0{{$}}
+    tile.reduce absmax %x[0, 8] [%small, 8] : !tile.buffer<32x128xf32, UB> dim 0 into %c[0] [8] : !tile.buffer<128xf32, UB> clear
+  }
+  return
+}
+
+// -----
+// Integers go line by line, if there is one.
+// CHECK-LABEL: func.func @lines_as_the_kernel_knows
+// CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[ROWS:.*]], %c0
+// CHECK: scf.if %[[ANY]]
+// CHECK: tile.load
+// CHECK: else
+// CHECK: tile.store %c0{{.*}}
+// CHECK: tile.for %{{.*}} = %c1 to %[[ROWS]]
+func.func @lines_as_the_kernel_knows(%n: index) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x128xsi32, UB>
+    %m = tile.alloc "m" : !tile.buffer<128xsi32, UB>
+    tile.reduce sum %x[0, 0] [%n, 128] : !tile.buffer<8x128xsi32, UB> dim 0 into %m : !tile.buffer<128xsi32, UB> clear
+  }
+  return
+}
+
+// -----
 func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<32x128xui8, UB>
@@ -148,7 +201,7 @@ func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<32x128xf32, L1>
     %m = tile.alloc "m" : !tile.buffer<32xf32, UB>
-    // expected-error@+1 {{unsupported on ascend: a reduction that is not of a static tile in UB}}
+    // expected-error@+1 {{unsupported on ascend: a reduction with a tile in L1; the vector unit reduces tiles in UB, so copy it to one}}
     tile.reduce max %x : !tile.buffer<32x128xf32, L1> dim 1 into %m : !tile.buffer<32xf32, UB> clear
   }
   return

@@ -4,10 +4,12 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
-#include "compiler/targets/ascend/tile_addresses.h"
+#include "compiler/targets/ascend/short_loops.h"
+#include "compiler/targets/ascend/ub_rows.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
@@ -28,25 +30,59 @@ public:
 
   void run() {
     if (clear)
-      takeLine(make.constant(0), /*isFirst=*/true);
+      takeFirstLine();
     auto loop = tile::ForOp::create(builder, make.constant(clear ? 1 : 0),
                                     make.value(source.extents[dim]), make.constant(1));
+    boundTurns(loop, stepsBehind(source, dim));
     const OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBodyBlock());
     takeLine(loop.getInductionVar(), /*isFirst=*/false);
   }
 
 private:
-  void takeLine(Value line, bool isFirst) {
+  /// Of no lines, as the kernel may have, the result is what a reduction begins with.
+  void takeFirstLine() {
+    if (getConstantIntValue(source.extents[dim]))
+      return takeLine(make.constant(0), /*isFirst=*/true);
+    const OpBuilder::InsertionGuard guard(builder);
+    Value isAny = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt,
+                                        make.value(source.extents[dim]), make.constant(0));
+    auto branch = scf::IfOp::create(builder, isAny, /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    takeLine(make.constant(0), /*isFirst=*/true);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    tile::ParallelOp nest = makeNest();
+    builder.setInsertionPointToStart(nest.getBodyBlock());
+    Value before = arith::ConstantOp::create(builder, beforeAll());
+    tile::StoreOp::create(builder, before, target.buffer, indices(target, nest, make.constant(0)),
+                          /*in_bounds=*/true);
+  }
+
+  TypedAttr beforeAll() {
+    const Type number = source.type().getScalarType();
+    auto real = dyn_cast<FloatType>(number);
+    if (!real || ofMagnitudes || kind == npu::ReduceKind::Sum)
+      return builder.getZeroAttr(number);
+    return builder.getFloatAttr(
+        real, APFloat::getInf(real.getFloatSemantics(), kind == npu::ReduceKind::Max));
+  }
+
+  /// Over all that is kept.
+  tile::ParallelOp makeNest() {
     SmallVector<OpFoldResult> kept;
     for (size_t d = 0; d < source.extents.size(); ++d)
       if (d != dim)
         kept.push_back(source.extents[d]);
     if (kept.empty())
       kept.push_back(make.index(1));
-    const OpBuilder::InsertionGuard guard(builder);
     auto nest = tile::ParallelOp::create(builder, kept);
     nest->setAttr(kReductionAttr, builder.getStringAttr(integersAlongRows()));
+    return nest;
+  }
+
+  void takeLine(Value line, bool isFirst) {
+    const OpBuilder::InsertionGuard guard(builder);
+    tile::ParallelOp nest = makeNest();
     builder.setInsertionPointToStart(nest.getBodyBlock());
     const Type number = source.type().getScalarType();
     const SmallVector<Value> from = indices(source, nest, line),
@@ -233,6 +269,17 @@ private:
 };
 
 } // namespace
+
+BufferRegion resultsOf(tile::ReduceOp reduce) {
+  const BufferRegion source = reduce.getSourceRegion();
+  BufferRegion target = reduce.getTargetRegion();
+  const auto dim = size_t(reduce.getDim());
+  const bool drops = target.extents.size() < source.extents.size();
+  for (size_t each = 0; each < source.extents.size(); ++each)
+    if (each != dim)
+      target.extents[each - size_t(drops && each > dim)] = source.extents[each];
+  return target;
+}
 
 void reduceByLines(ImplicitLocOpBuilder& builder, const LineReduction& reduction) {
   LineReducer(builder, reduction).run();

@@ -13,7 +13,7 @@ namespace tilewright::ascend {
 /// of others empty.
 constexpr const char* kReductionAttr = "reduction";
 
-/// Of static regions in UB of one element type.
+/// Of regions in UB of one element type.
 struct LineReduction {
   npu::ReduceKind kind;
   tile::BufferRegion source, target;
@@ -21,6 +21,10 @@ struct LineReduction {
   bool clear;
   bool ofMagnitudes = false; ///< of floats
 };
+
+/// The part of its target that a reduction writes: as much as its source has of what is kept, where the kernel alone knows
+/// how much that is.
+tile::BufferRegion resultsOf(tile::ReduceOp reduce);
 
 void reduceByLines(mlir::ImplicitLocOpBuilder& builder, const LineReduction& reduction);
 

@@ -341,13 +341,17 @@ std::string InstructionPrinter::otherVector(Operation* op) {
       })
       .Case<ReduceOp>([&](ReduceOp reduce) {
         static const char* const kinds[] = {"Sum", "Max", "Min"};
+        const auto count = [&](Value number, uint64_t known) {
+          return number ? text.text(number) : text64(known);
+        };
         return call(
             std::string(reduce.getDim() == 1 ? "reduceRows" : "reduceColumns") + "<Reduce::" +
                 kinds[size_t(reduce.getKind())] + (reduce.getClear() ? ">" : ", false>"),
             {slice(reduce.getTarget(), reduce.getTargetOffset()),
              slice(reduce.getSource(), reduce.getSourceOffset()),
-             slice(reduce.getScratch(), reduce.getScratchOffset()), text64(reduce.getRows()),
-             text64(reduce.getColumns()), text64(reduce.getPitch())});
+             slice(reduce.getScratch(), reduce.getScratchOffset()),
+             count(reduce.getRowCount(), reduce.getRows()),
+             count(reduce.getColumnCount(), reduce.getColumns()), text64(reduce.getPitch())});
       })
       .Case<BroadcastOp>([&](BroadcastOp spread) {
         return call(spread.getDim() == 1 ? "broadcastRows" : "broadcastColumns",
