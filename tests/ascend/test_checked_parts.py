@@ -113,6 +113,121 @@ def test_a_part_is_read_as_far_as_its_tensor_goes() -> None:
         interpret(stored, a, 5, 4, 3, result)
 
 
+def operations(form: str) -> Any:
+    """Parts from o on, of m: what lies behind them belongs to the tile, or to another one."""
+
+    @T.prim_func
+    def kernel(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16, 16), "float32"),
+        B: T.Tensor((16,), "float32"),
+        numbers: T.Tensor((2,), "int32"),
+        C: T.Tensor((16, 16), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((2, 8, 16), "float32")
+            b = T.alloc_ub((16,), "float32")
+            s = T.alloc_ub((16,), "float32")
+            o = numbers[0]
+            m = numbers[1]
+            T.copy(A[0:8, :], a[0, :, :])
+            T.copy(A[8:16, :], a[1, :, :])
+            T.copy(B, b)
+            T.tile.fill(s, 0.0)
+            if form == "tile, rows":
+                T.tile.add(a[0, o : o + 3, :], a[0, o : o + 3, :], 1.0)  # tile, rows
+            elif form == "tile, read":
+                T.tile.exp(b[0:8], b[o * 8 : o * 8 + 8])  # tile, read
+            elif form == "tile, count":
+                T.tile.add(b[o : o + m], b[o : o + m], 1.0)  # tile, count
+            elif form == "rows":
+                T.reduce_sum(a[0, o : o + 3, :], s[0:3], 1)  # rows
+            elif form == "columns":
+                T.reduce_sum(a[0, o : o + m, :], s, 0)  # columns
+            elif form == "results":
+                T.reduce_max(a[0, :, :], s[o * 8 : o * 8 + 8], 1)  # results
+            elif form == "shape":
+                T.reduce_max(b, s[0:1], 0, real_shape=[m])  # shape
+            elif form == "running":
+                T.cumsum(a[0, o : o + 3, :], a[1, 0:3, :], dim=0)  # running
+            T.copy(b, C[0, :])
+            T.copy(s, C[1, :])
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("form", "inside", "outside", "told", "index"),
+    [
+        ("tile, rows", (5, 0), (6, 0), "'a' is read at [0, 6, 0] to [0, 8, 15]", "8 is out"),
+        ("tile, rows", (0, 0), (-1, 0), "'a' is read at [0, -1, 0] to [0, 1, 15]", "-1 is out"),
+        ("tile, read", (1, 0), (2, 0), "'b' is read at [16] to [23]", "16 is out"),
+        ("tile, count", (3, 13), (4, 13), "'b' is read at [4] to [16]", "16 is out"),
+        ("rows", (5, 0), (6, 0), "'a' is read at [0, 6, 0] to [0, 8, 15]", "8 is out"),
+        ("columns", (5, 3), (5, 4), "'a' is read at [0, 5, 0] to [0, 8, 15]", "8 is out"),
+        ("results", (1, 0), (2, 0), "'s' is written at [16] to [23]", "16 is out"),
+        ("shape", (0, 16), (0, 17), "'b' is read at [0] to [16]", "16 is out"),
+        ("running", (5, 0), (6, 0), "'a' is read at [0, 6, 0] to [0, 8, 15]", "8 is out"),
+    ],
+)
+def test_operations_stay_within_their_tiles(
+    form: str, inside: tuple[int, int], outside: tuple[int, int], told: str, index: str
+) -> None:
+    prim = operations(form)
+    kernel = tilewright.compile(prim, target="ascend", pass_configs=AUTOMATIC)
+    a, b = numbers(16, 16), numbers(16)
+    result, same = np.zeros((2, 16, 16), np.float32)
+    kernel(a, b, np.array(inside, np.int32), result)
+    interpret(prim, a, b, np.array(inside, np.int32), same)
+    np.testing.assert_allclose(result, same, 1e-5, 1e-5)
+    with pytest.raises(RuntimeError) as raised:
+        kernel(a, b, np.array(outside, np.int32), result)
+    assert f"{place(form)}: error: {told}, but its shape is " in str(raised.value)
+    assert str(raised.value).count("error: ") == 1, raised.value
+    with pytest.raises(tilewright.CompileError, match=f"index {re.escape(index)} of range"):
+        interpret(prim, a, b, np.array(outside, np.int32), result)
+
+
+@T.prim_func
+def product(  # type: ignore[no-untyped-def]
+    A: T.Tensor((32, 32), "float16"),
+    numbers: T.Tensor((2,), "int32"),
+    C: T.Tensor((32, 32), "float32"),
+):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_L1((2, 32, 32), "float16")
+        c = T.alloc_L0C((32, 32), "float32")
+        o = numbers[0]
+        m = numbers[1]
+        T.copy(A, a[0, :, :])
+        T.copy(A, a[1, :, :])
+        T.gemm_v0(a[0, :, :], a[1, :, :], c, init=True)
+        T.gemm_v0(a[0, o * 16 : o * 16 + 16, :], a[1, :, :], c[0:16, :])  # factor
+        T.gemm_v0(a[0, 0:16, :], a[1, :, :], c[m * 16 : m * 16 + 16, :])  # product
+        T.copy(c, C)
+
+
+def test_gemms_stay_within_their_tiles() -> None:
+    kernel = tilewright.compile(product, target="ascend", pass_configs=AUTOMATIC)
+    a = numbers(32, 32).astype(np.float16)
+    result = np.zeros((32, 32), np.float32)
+    kernel(a, np.array((1, 1), np.int32), result)
+    wide = a.astype(np.float64)
+    expected = wide @ wide
+    expected[:16] += wide[16:] @ wide
+    expected[16:] += wide[:16] @ wide
+    np.testing.assert_allclose(result, expected, 1e-3, 1e-3)
+    for given, mark, told, index in (
+        ((2, 0), "factor", "'a' is read at [0, 32, 0] to [0, 47, 31]", 32),
+        ((0, 2), "product", "'c' is written at [32, 0] to [47, 31]", 32),
+        ((0, -1), "product", "'c' is written at [-16, 0] to [-1, 31]", -16),
+    ):
+        with pytest.raises(RuntimeError) as raised:
+            kernel(a, np.array(given, np.int32), result)
+        assert f"{place(mark)}: error: {told}, but its shape is " in str(raised.value)
+        with pytest.raises(tilewright.CompileError, match=f"index {index} is out of range"):
+            interpret(product, a, np.array(given, np.int32), result)
+
+
 @T.prim_func
 def known(A: T.Tensor((64, 24), "float32"), m: T.int32, C: T.Tensor((64, 24), "float32")):  # type: ignore[no-untyped-def]
     with T.Kernel(1, is_npu=True, threads=1) as _:

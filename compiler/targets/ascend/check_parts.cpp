@@ -3,9 +3,12 @@
 
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/line_reductions.h"
+#include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -53,6 +56,64 @@ bool isKnownInside(std::optional<ArrayRef<bool>> inBounds) {
   return inBounds && llvm::all_of(*inBounds, [](bool is) { return is; });
 }
 
+/// What a nest takes of a buffer, one element a turn, where its numbers and those from outside are only added up; else nothing.
+class TakenPart {
+public:
+  explicit TakenPart(tile::ParallelOp nest) : nest(nest), builder(nest.getLoc(), nest) {}
+
+  std::optional<BufferRegion> of(Value buffer, ValueRange indices) {
+    const IndexMaker make(builder);
+    BufferRegion part{buffer, {}, {}};
+    for (const Value index : indices) {
+      OpFoldResult first = make.index(0), extent = make.index(1);
+      SmallVector<Value> terms{index};
+      while (!terms.empty()) {
+        Value term = terms.pop_back_val();
+        auto counter = dyn_cast<BlockArgument>(term);
+        auto sum = term.getDefiningOp<arith::AddIOp>();
+        if (!nest.getBody().isAncestor(term.getParentRegion()))
+          first = make.add(first, term);
+        else if (counter && isConstantIntValue(extent, 1))
+          extent = nest.getMixedExtents()[counter.getArgNumber()];
+        else if (sum)
+          terms.append({sum.getLhs(), sum.getRhs()});
+        else
+          return std::nullopt;
+      }
+      part.offsets.push_back(first);
+      part.extents.push_back(extent);
+    }
+    return part;
+  }
+
+private:
+  tile::ParallelOp nest;
+  ImplicitLocOpBuilder builder;
+};
+
+/// Of a function on tiles, all of whose turns take all of its operands.
+void addSides(tile::ParallelOp nest, function_ref<void(Side)> add) {
+  TakenPart parts(nest);
+  SmallVector<std::pair<BufferRegion, bool>> seen; // it may be written to the place that is read
+  nest.getBody().walk([&](Operation* op) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    auto store = dyn_cast<tile::StoreOp>(op);
+    if (!(load && !load.getInBounds()) && !(store && !store.getInBounds()))
+      return;
+    const Value buffer = load ? load.getBuffer() : store.getBuffer();
+    const std::optional<BufferRegion> part =
+        parts.of(buffer, load ? load.getIndices() : store.getIndices());
+    const auto isSeen = [&](const auto& other) {
+      return other.first.buffer == buffer && other.second == bool(store) &&
+             isSameRegion(other.first, *part);
+    };
+    if (!part || llvm::any_of(seen, isSeen))
+      return;
+    seen.emplace_back(*part, bool(store));
+    add({*part, {}, bool(store)});
+  });
+}
+
 std::vector<Side> sidesOf(Operation* op) {
   std::vector<Side> sides;
   const auto add = [&](Side side) {
@@ -76,6 +137,15 @@ std::vector<Side> sidesOf(Operation* op) {
   } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
     add({reduce.getSourceRegion(), {}});
     add({resultsOf(reduce), {}, true});
+  } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
+    add({scan.getSourceRegion(), {}});
+    add({scan.getTargetRegion(), {}, true});
+  } else if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
+    add({gemm.getARegion(), {}});
+    add({gemm.getBRegion(), {}});
+    add({gemm.getCRegion(), {}, true});
+  } else if (auto nest = dyn_cast<tile::ParallelOp>(op); nest && nest->hasAttr("function")) {
+    addSides(nest, add);
   }
   return sides;
 }

@@ -20,6 +20,7 @@
 /// loop where n is a number of the running kernel. Of such a k, steps behind its end load and multiply nothing.
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/check_parts.h"
 #include "compiler/targets/ascend/event_numbers.h"
 #include "compiler/targets/ascend/gemm_pieces.h"
 #include "compiler/targets/ascend/multiply_in_place.h"
@@ -278,6 +279,8 @@ public:
     EventNumbers events(getOperation());
     SmallVector<tile::GemmOp> gemms;
     getOperation().walk([&](tile::GemmOp gemm) { gemms.push_back(gemm); });
+    for (tile::GemmOp gemm : gemms)
+      checkParts(gemm);
     for (tile::GemmOp gemm : gemms) {
       growToSquares(gemm.getARegion(), MemorySpace::L0A, gemm.getTransposeA());
       growToSquares(gemm.getBRegion(), MemorySpace::L0B, !gemm.getTransposeB());

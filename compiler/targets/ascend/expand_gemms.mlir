@@ -353,3 +353,20 @@ func.func @parts_of_rows(%n: index) {
   }
   return
 }
+
+// -----
+// Parts that may leave their tiles are checked before.
+// CHECK-LABEL: func.func @checked_parts
+// CHECK-SAME: %[[O:[^:]*]]: index, %[[M:[^:]*]]: index)
+// CHECK: npu.check_part "a" [64, 64] part(%[[O]], %c16, %c0, %c64) on cube
+// CHECK-NEXT: npu.check_part "c" [64, 64] written part(%[[M]], %c16, %c0, %c64) on cube
+// CHECK-NOT: npu.check_part
+func.func @checked_parts(%o: index, %m: index) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    tile.gemm %a[%o, 0] [16, 64] : !tile.buffer<64x64xf16, L1>, %a : !tile.buffer<64x64xf16, L1> into %c[%m, 0] [16, 64] : !tile.buffer<64x64xf32, L0C>
+  }
+  return
+}

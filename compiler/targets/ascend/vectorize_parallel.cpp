@@ -17,6 +17,7 @@
 /// loops. The order of a nest's iterations is free, so each operation may run over all of them
 /// before the next one. NestVectorizer does the work.
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/check_parts.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/join_dims.h"
 #include "compiler/targets/ascend/line_reductions.h"
@@ -210,6 +211,8 @@ public:
       isRefused |= !checkOperands(nest);
     if (isRefused)
       return signalPassFailure();
+    for (tile::ParallelOp nest : nests)
+      checkParts(nest);
     for (tile::ParallelOp nest : nests) {
       Operation* next = nest->getNextNode();
       Block* block = nest->getBlock();

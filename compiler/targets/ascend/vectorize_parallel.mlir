@@ -400,3 +400,44 @@ func.func @branch_of_nothing(%n: index) {
   }
   return
 }
+
+// -----
+// Parts of functions on tiles that may leave the tile are checked before; those of other nests are what the nest takes.
+// CHECK-LABEL: func.func @parts
+// CHECK-SAME: %[[O:[^:]*]]: index, %[[N:[^:]*]]: index)
+// CHECK: %[[NEXT:.*]] = arith.addi %[[O]], %c8
+// CHECK: npu.check_part "x" [16, 64] part(%[[O]], %c3, %c0, %c64) on vector
+// CHECK-NEXT: npu.check_part "x" [16, 64] written part(%[[O]], %c3, %c0, %c64) on vector
+// CHECK-NOT: npu.check_part
+// CHECK: npu.scalar add
+// CHECK: npu.check_part "y" [64] part(%[[NEXT]], %[[N]]) on vector
+// CHECK: npu.check_part "x" [16, 64] written part(%[[O]], %c1, %c0, %[[N]]) on vector
+// CHECK: tile.for
+// CHECK-NOT: npu.check_part
+func.func @parts(%o: index, %n: index) {
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %s = arith.constant 2.0 : f32
+  %next = arith.addi %o, %c8 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<16x64xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<64xf32, UB>
+    tile.parallel (%i, %j) in [3, 64] attributes {function = "add"} {
+      %at = arith.addi %o, %i : index
+      %v = tile.load %x[%at, %j] : !tile.buffer<16x64xf32, UB>
+      %w = arith.addf %v, %s : f32
+      tile.store %w, %x[%at, %j] : !tile.buffer<16x64xf32, UB>
+    }
+    // expected-remark@+1 {{this nest runs element by element on the scalar unit: its extent is known at run time only}}
+    tile.parallel (%j) in [%n] attributes {function = "exp"} {
+      %at = arith.addi %next, %j : index
+      %v = tile.load %y[%at] : !tile.buffer<64xf32, UB>
+      tile.store %v, %x[%o, %j] : !tile.buffer<16x64xf32, UB>
+    }
+    tile.parallel (%i, %j) in [3, 64] {
+      %at = arith.addi %o, %i : index
+      tile.store %s, %x[%at, %j] : !tile.buffer<16x64xf32, UB>
+    }
+  }
+  return
+}
