@@ -386,11 +386,13 @@ private:
   bool agreeFromTheEnd() {
     const std::vector<Index> sourceExtents = source.extents, targetExtents = target.extents;
     const bool isParts = namesParts();
+    bool takesLess = false;
     size_t common = std::min(source.extents.size(), target.extents.size());
     for (size_t back = 1; back <= common; ++back) {
       size_t i = source.extents.size() - back, j = target.extents.size() - back;
       Index& a = source.extents[i];
       Index& b = target.extents[j];
+      takesLess |= isParts && back == 1 && isUnit(a) != isUnit(b); // a single row is meant as one
       if (isUnit(a) || isUnit(b))
         a = b = isUnit(a) != isParts ? b : a;
       else if (!known(a) || !known(b))
@@ -401,8 +403,17 @@ private:
           !checkExtent(state, to(), role("destination"), j, target.offsets[j], b))
         return false;
     }
-    return checkLeftOver(source, sourceExtents, target, common) &&
-           checkLeftOver(target, targetExtents, source, common);
+    if (!checkLeftOver(source, sourceExtents, target, common) ||
+        !checkLeftOver(target, targetExtents, source, common))
+      return false;
+    if (takesLess)
+      state.report(Severity::Warning,
+                   std::string(operation) + " takes " + state.text(source.extents) +
+                       " elements: of " + quoted(from().name) + " it names " +
+                       state.text(sourceExtents) + ", and of " + quoted(to().name) + " " +
+                       state.text(targetExtents) + "; name as many of both",
+                   notes());
+    return true;
   }
 
   std::string role(const char* side) const {

@@ -70,8 +70,13 @@ TEST_F(TilesTest, ASingleRowOfAnNpusLargerTile) {
   line().copy(row, tile);
   line().copy(tile, row);
   line().atomicTile("add", row, tile, {});
-  line().copy(row, part(tile, {int64_t{0}, int64_t{0}}, {int64_t{16}, int64_t{32}}));
+  const auto rows = part(tile, {int64_t{0}, int64_t{0}}, {int64_t{16}, int64_t{32}});
+  line().copy(row, rows);
+  EXPECT_THAT(messages(), testing::IsEmpty());
   line().copy(element(a, {int64_t{5}, int64_t{0}}), tile);
+  line().copy(rows, part(a, {int64_t{0}, int64_t{3}}, {int64_t{16}, int64_t{1}}));
+  EXPECT_THAT(messages(), ElementsAre("copy takes (16, 1) elements: of 'tile' it names (16, 32), "
+                                      "and of 'A' (16, 1); name as many of both"));
   const std::string text = finishedText();
   for (const char* expected :
        {"tile.copy %arg0[5, 0] [16, 32] : !tile.buffer<64x32xf32, global> to %0 : "
@@ -81,7 +86,8 @@ TEST_F(TilesTest, ASingleRowOfAnNpusLargerTile) {
         "32]",
         "tile.copy %arg0[5, 0] [1, 32] : !tile.buffer<64x32xf32, global> to %0[0, 0] [1, 32]",
         "tile.copy %arg0[5, 0] [16, 32] : !tile.buffer<64x32xf32, global> to %0 : "
-        "!tile.buffer<16x32xf32, UB>\n"})
+        "!tile.buffer<16x32xf32, UB>\n",
+        "tile.copy %0[0, 0] [16, 1] : !tile.buffer<16x32xf32, UB> to %arg0[0, 3] [16, 1]"})
     EXPECT_THAT(text, HasSubstr(expected));
 }
 

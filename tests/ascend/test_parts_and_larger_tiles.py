@@ -11,6 +11,7 @@ from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import TilewrightWarning
 from tilewright.testing import interpret
 
 AUTOMATIC = {
@@ -357,6 +358,27 @@ def test_other_forms_of_a_single_row(target: str) -> None:
         run(a, p, c) if run else interpret(main, a, p, c)
         np.testing.assert_array_equal(p, expected)
         np.testing.assert_array_equal(c, stored)
+
+
+@pytest.mark.parametrize("target", ["ascend", "reference"])
+def test_parts_of_which_one_is_a_column(target: str) -> None:
+    """Both say how much is copied, so the user hears that it is less than one of them says."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 32), "float32"), C: T.Tensor((16, 32), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 32), "float32")
+            T.copy(A, a)
+            T.copy(a[0:16, 0:32], C[0:16, 3])
+
+    told = r"copy takes \(16, 1\) elements: of 'a' it names \(16, 32\), and of 'C' \(16, 1\); "
+    with pytest.warns(TilewrightWarning, match=told + "name as many of both"):
+        kernel = tilewright.compile(main, target=target, pass_configs=AUTOMATIC)
+    a, c = np.arange(512, dtype=np.float32).reshape(16, 32), np.zeros((16, 32), np.float32)
+    kernel(a, c)
+    expected = np.zeros_like(c)
+    expected[:, 3] = a[:, 0]
+    np.testing.assert_array_equal(c, expected)
 
 
 @pytest.mark.parametrize("target", ["ascend", "reference"])
