@@ -298,9 +298,27 @@ TEST(UnwrittenTiles, FactorsOfSecondProductsHavePadding) {
                "LoadData");
   }
   EXPECT_EQ(findingsOf({.n = 13, .k = 13}), "");
-  EXPECT_EQ(findingsOf({.n = 13}), ""); // what it multiplies besides is there
   EXPECT_EQ(findingsOf({.columns = 13, .k = 13, .isCopied = true}), "");
   EXPECT_EQ(findingsOf({.rows = 13, .k = 13, .isSecondFactor = true, .isCopied = true}), "");
+}
+
+/// Though A and B are there.
+TEST(UnwrittenTiles, WhatLiesBehindMAndNIsUndefinedInL1Too) {
+  const Chain columns{.n = 13}, rows{.m = 13, .isSecondFactor = true};
+  for (const Chain& chain : {columns, rows}) {
+    const std::string text = findingsOf(chain);
+    expectTold(text, "0 to 1023", "LoadData");
+    for (const char* from : {"Fixpipe", "Mmad"})
+      EXPECT_NE(text.find(std::string("note: it takes that from ") + from + ", which is here"),
+                std::string::npos)
+          << text;
+    Chain used = chain;
+    used.k = 13;
+    EXPECT_EQ(findingsOf(used), "");
+  }
+  // What no sum goes over, the second product has in rows and columns of its own.
+  expectTold(findingsOf({.m = 13}), "832 to 1023", "LoadData");
+  expectTold(findingsOf({.n = 13, .isSecondFactor = true}), "52 to 63", "LoadData");
 }
 
 /// A 16 x 16 matrix of ones by one of 32 columns, and a bias of which `there` columns are.

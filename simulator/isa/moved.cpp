@@ -235,18 +235,18 @@ std::vector<LocalBytes> unwrittenStored(const CubeInstr& i, Marks& all) {
 }
 
 /// Where Fixpipe to L1 has what comes of what nothing has written: another load takes what it needs of that. Whole
-/// fractals go there, and what a product has left behind its m and n with them.
+/// fractals go there, and what a product has left behind its m and n with them, which has no value there, either.
 std::vector<LocalBytes> unwrittenInL1(const CubeInstr& i, Marks& all) {
   const Source source = {i, all.at(Space::L0C)};
   const uint32_t size = bytesOf(i.dst.type);
   std::vector<LocalBytes> found;
   source.forEach(i.m, i.n, [&](uint32_t nd, uint32_t m, uint32_t n, uint64_t at) {
     const uint8_t mark = source.marks[at];
-    const MovedFrom from = mark ? all.fromOf(mark) : MovedFrom();
-    if (mark && !from.isLeft) {
-      const uint64_t to = fixpipePlace(i, nd, m, n);
-      append(found, {i.dst.space, to, to + size, {.space = from.space}});
-    }
+    if (!mark)
+      return true;
+    const MovedFrom from = all.fromOf(mark);
+    const uint64_t to = fixpipePlace(i, nd, m, n);
+    append(found, {i.dst.space, to, to + size, {.space = from.space, .isLeft = from.isLeft}});
     return true;
   });
   return found;

@@ -575,6 +575,37 @@ def test_a_scale_is_asked_for() -> None:
     )
 
 
+def test_the_host_knows_what_a_product_has_left_undefined() -> None:
+    """Fixpipe takes all columns to L1: those behind n have no value there, either."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"), n: T.int32, k: T.int32, D: T.Tensor((32, 32), "float32")
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_L1((32, 32), "float16")
+            h = T.alloc_L1((32, 32), "float16")
+            s = T.alloc_L0C((32, 32), "float32")
+            d = T.alloc_L0C((32, 32), "float32")
+            T.copy(A, a)
+            T.gemm_v0(a, a[0:n, :], s[:, 0:n], transpose_B=True, init=True)
+            T.copy(s, h)
+            T.gemm_v0(h[:, 0:k], a[0:k, :], d, init=True)
+            T.copy(d, D)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a, d = numbers((32, 32), "float16"), np.zeros((32, 32), np.float32)
+    for n, k in ((20, 20), (32, 32), (32, 20)):
+        kernel(a, n, k, d)
+        h = exact(a, a[:n].T).astype(np.float16)[:, :k]
+        np.testing.assert_allclose(d, exact(h, a[:k]), rtol=1e-2, atol=1e-2)
+    with pytest.raises(RuntimeError) as caught:
+        kernel(a, 20, 24, d)
+    assert "to which Mmad has moved what nothing has written" in str(caught.value)
+    for what in ("LoadData", "Fixpipe", "Mmad"):
+        assert f"it takes that from {what}" in str(caught.value)
+
+
 @pytest.mark.parametrize("is_loaded", [True, False])
 def test_an_operand_is_stored_too(is_loaded: bool) -> None:
     """Nothing leads from L1 to a tensor: the tile lies in UB, too."""
