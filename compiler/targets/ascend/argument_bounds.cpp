@@ -4,6 +4,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/place_of.h"
+#include "compiler/targets/ascend/turning_variables.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -85,7 +86,9 @@ IndexRange boundedRangeAt(Operation* place, OpFoldResult number) {
   if (std::optional<int64_t> fixed = getConstantIntValue(number))
     return {*fixed, *fixed};
   const auto value = cast<Value>(number);
-  IndexRange range = boundedRangesIn(place->getParentRegion()).rangeOf(value);
+  IndexRanges ranges = boundedRangesIn(place->getParentRegion());
+  assumeCounters(value, ranges);
+  IndexRange range = ranges.rangeOf(value);
   if (range.low < 0 && range.high >= 0 && isRequiredNotNegative(place, value))
     range.low = 0;
   return range;

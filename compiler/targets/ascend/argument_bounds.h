@@ -22,8 +22,9 @@ llvm::SmallVector<tile::ArgumentLimit> limitsOf(mlir::func::FuncOp kernel, int64
 
 void assumeArgumentBounds(mlir::func::FuncOp kernel, IndexRanges& ranges);
 
-/// As `rangesIn` and `rangeAt`, with the bounds of arguments; and, of an instruction, by what its core has asked for right
-/// before it, such as that a copy doesn't begin before its tensor.
+/// As `rangesIn` and `rangeAt`, with the bounds of arguments; of a number also with what variables can be that loops count
+/// up, and, of an instruction, by what its core has asked for right before it, such as that a copy doesn't begin before its
+/// tensor.
 IndexRanges boundedRangesIn(mlir::Region* region);
 IndexRange boundedRangeAt(mlir::Operation* place, mlir::OpFoldResult number);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/ascend_ops.h"
-#include "compiler/ir/index_ranges.h"
 #include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/turning_variables.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 
@@ -14,102 +15,225 @@ using namespace mlir;
 
 namespace {
 
-/// The two stores of a variable that is set to `first` and then counted up by `step`.
-struct Counter {
-  tile::StoreOp first, next;
-  int64_t start = 0, step = 0;
-};
+constexpr int64_t kMost = int64_t{1} << 16;
 
-std::optional<Counter> counterOf(Value variable) {
-  constexpr int64_t most = int64_t{1} << 16;
-  Counter counter;
-  for (Operation* user : variable.getUsers()) {
-    auto store = dyn_cast<tile::StoreOp>(user);
-    if (!store)
-      continue;
-    const std::optional<int64_t> start = getConstantIntValue(store.getValue());
-    tile::StoreOp& place = start ? counter.first : counter.next;
-    if (place)
-      return std::nullopt;
-    place = store;
-    counter.start = start.value_or(counter.start);
-  }
-  auto sum =
-      counter.next ? counter.next.getValue().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
+/// What a store adds to its variable, if that is a constant above 0.
+std::optional<int64_t> addedBy(tile::StoreOp store) {
+  auto sum = store.getValue().getDefiningOp<arith::AddIOp>();
   auto before = sum ? sum.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
   const std::optional<int64_t> step = sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
-  if (!counter.first || !before || before.getBuffer() != variable ||
-      before->getBlock() != counter.next->getBlock() || !step || *step < 1 || *step > most ||
-      counter.start < 0 || counter.start > most)
-    return std::nullopt;
-  counter.step = *step;
-  return counter;
+  const bool isStep = before && before.getBuffer() == store.getBuffer() &&
+                      before->getBlock() == store->getBlock() && step && *step >= 1 &&
+                      *step <= kMost;
+  return isStep ? step : std::nullopt;
 }
 
-/// The loop of which each turn runs an operation once; null if a branch may leave that out.
-Operation* loopOfEachTurn(Operation* op) {
-  Operation* around = op->getParentOp();
-  while (isa_and_nonnull<ScopeOp>(around))
-    around = around->getParentOp();
-  auto open = dyn_cast_or_null<tile::WhileOp>(around);
-  const bool isLoop =
-      isa_and_nonnull<tile::ForOp>(around) || (open && op->getParentRegion() == &open.getBody());
-  if (!isLoop)
-    return nullptr;
-  Block& body = around->getRegions().back().front();
-  return llvm::any_of(body, [](Operation& each) { return hasExit(&each); }) ? nullptr : around;
-}
-
-/// Whether a store stands before a loop, and runs each time that the loop does.
-bool beginsLoop(tile::StoreOp first, Operation* loop) {
-  Operation* inBlock = first->getBlock()->findAncestorOpInBlock(*loop);
-  if (!inBlock || !first->isBeforeInBlock(inBlock))
+/// Whether a branch asks whether a loop goes on, of which no turn ends early.
+bool asksForExit(scf::IfOp branch) {
+  auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+  auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+  auto state = load ? load.getBuffer().getDefiningOp<tile::AllocOp>() : tile::AllocOp();
+  if (!state || !state->hasAttr(kExitStateAttr) || state.getSymName() != kExitStateName)
     return false;
+  return llvm::all_of(state->getUsers(), [](Operation* user) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    const std::optional<int64_t> value =
+        store ? getConstantIntValue(store.getValue()) : std::optional<int64_t>(0);
+    return value == 0 || value == kLeftState;
+  });
+}
+
+/// The loop of which each turn runs an operation once, if it isn't left before; null if a branch may leave that out.
+Operation* loopOfEachTurn(Operation* op) {
+  for (Operation *inner = op, *around = op->getParentOp(); around;
+       inner = around, around = around->getParentOp()) {
+    if (isa<ScopeOp>(around))
+      continue;
+    if (auto branch = dyn_cast<scf::IfOp>(around)) {
+      if (inner->getBlock() != branch.thenBlock() || !asksForExit(branch))
+        return nullptr;
+      continue;
+    }
+    auto open = dyn_cast<tile::WhileOp>(around);
+    if (!isa<tile::ForOp>(around) && !(open && inner->getParentRegion() == &open.getBody()))
+      return nullptr;
+    Block& body = around->getRegions().back().front();
+    return llvm::any_of(body, [](Operation& each) { return hasExit(&each); }) ? nullptr : around;
+  }
+  return nullptr;
+}
+
+/// What stands in a store's block and holds a loop that runs only behind it; null: there is none.
+Operation* begunBy(tile::StoreOp first, Operation* loop) {
+  Operation* inBlock = first->getBlock()->findAncestorOpInBlock(*loop);
+  if (!inBlock || inBlock == first || !first->isBeforeInBlock(inBlock))
+    return nullptr;
   for (Operation* op = loop; op != inBlock;) {
     op = op->getParentOp();
     if (!isa<scf::IfOp, ScopeOp>(op))
-      return false;
+      return nullptr;
   }
-  return true;
+  return inBlock;
 }
 
-/// Whether a number that is counted up never comes to the end of its type: before that, the loop does.
-bool hasRoom(Counter counter, Operation* loop) {
-  const Type type = counter.next.getValue().getType();
-  const int64_t most = llvm::maxIntN(type.isIndex() ? 64 : type.getIntOrFloatBitWidth());
-  if (auto open = dyn_cast<tile::WhileOp>(loop)) {
-    auto end = cast<tile::ConditionOp>(open.getCondition().front().getTerminator());
-    auto less = end.getCondition().getDefiningOp<arith::CmpIOp>();
-    auto read = less ? less.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
-    return counter.step == 1 && read && read.getBuffer() == counter.next.getBuffer() &&
-           less.getPredicate() == arith::CmpIPredicate::slt;
+/// The store that says what a variable is before the first turn of a loop, each time that it runs; null: none of those does,
+/// or another one may stand between.
+tile::StoreOp firstBefore(Operation* loop, ArrayRef<tile::StoreOp> outside) {
+  for (tile::StoreOp first : outside) {
+    Operation* inBlock = begunBy(first, loop);
+    const auto isBetween = [&](tile::StoreOp other) {
+      Operation* at = first->getBlock()->findAncestorOpInBlock(*other);
+      return other != first && at && first->isBeforeInBlock(at) &&
+             (at == inBlock || at->isBeforeInBlock(inBlock));
+    };
+    if (inBlock && llvm::none_of(outside, isBetween))
+      return first;
   }
-  auto counted = cast<tile::ForOp>(loop);
-  const IndexRange begin = IndexRanges().rangeOf(counted.getLower()),
-                   end = IndexRanges().rangeOf(counted.getUpper());
+  return {};
+}
+
+/// Whether a read stands behind a store of the same turn; nothing if that isn't told.
+std::optional<bool> isBehind(tile::LoadOp load, tile::StoreOp store, Operation* loop) {
+  for (Operation* op = store; op != loop; op = op->getParentOp())
+    if (Operation* inBlock = op->getBlock()->findAncestorOpInBlock(*load))
+      return inBlock == op ? std::nullopt : std::optional(op->isBeforeInBlock(inBlock));
+  return std::nullopt; // in the condition of a while
+}
+
+/// What a `while` asks, also where StructureExits has put that in a branch.
+Value askedBy(tile::WhileOp loop) {
+  auto end = cast<tile::ConditionOp>(loop.getCondition().front().getTerminator());
+  const Value asked = end.getCondition();
+  auto compare = asked.getDefiningOp<arith::CmpIOp>();
+  auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+  Operation* answer = load ? load.getBuffer().getDefiningOp() : nullptr;
+  if (!answer || !answer->hasAttr(kExitStateAttr))
+    return asked;
+  for (Operation* user : answer->getUsers())
+    if (auto store = dyn_cast<tile::StoreOp>(user))
+      if (auto wide = store.getValue().getDefiningOp<arith::ExtUIOp>())
+        return wide.getIn();
+  return asked;
+}
+
+/// The number that a variable, as it is read in a `while`'s condition, is below where that holds; null if it doesn't say.
+Value boundIn(Value condition, Value variable, Region& asking) {
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    const Value bound = boundIn(both.getLhs(), variable, asking);
+    return bound ? bound : boundIn(both.getRhs(), variable, asking);
+  }
+  if (auto more = condition.getDefiningOp<scf::IfOp>(); more && more.elseBlock()) {
+    const unsigned number = cast<OpResult>(condition).getResultNumber();
+    if (!matchPattern(more.elseBlock()->getTerminator()->getOperand(number), m_Zero()))
+      return {};
+    const Value bound = boundIn(more.getCondition(), variable, asking);
+    const Value second = more.thenBlock()->getTerminator()->getOperand(number);
+    return bound ? bound : boundIn(second, variable, asking);
+  }
+  auto less = condition.getDefiningOp<arith::CmpIOp>();
+  const bool isTurned = less && less.getPredicate() == arith::CmpIPredicate::sgt;
+  if (!less || (!isTurned && less.getPredicate() != arith::CmpIPredicate::slt))
+    return {};
+  auto read = (isTurned ? less.getRhs() : less.getLhs()).getDefiningOp<tile::LoadOp>();
+  const bool isAsked =
+      read && read.getBuffer() == variable && asking.isAncestor(read->getParentRegion());
+  return isAsked ? (isTurned ? less.getLhs() : less.getRhs()) : Value();
+}
+
+/// The greatest that is not above `most`, of `first` and `step` more again and again.
+int64_t lastTo(int64_t most, IndexRange first, int64_t step) {
+  const bool isKnown = first.low == first.high && first.low >= 0 && first.low <= most;
+  return isKnown ? most - (most - first.low) % step : most;
+}
+
+/// What a counter is before a turn; nothing if it might come to the end of its type.
+std::optional<IndexRange> rangeBeforeTurns(const CountedRead& read, Value variable) {
+  const Type type = read.start.getType();
+  const int64_t most = llvm::maxIntN(type.isIndex() ? 64 : type.getIntOrFloatBitWidth());
+  IndexRanges ranges;
+  const IndexRange start = ranges.rangeOf(read.start);
+  if (auto open = dyn_cast<tile::WhileOp>(read.loop)) {
+    const Value bound = boundIn(askedBy(open), variable, open.getCondition());
+    if (!bound)
+      return std::nullopt;
+    const int64_t last = lastTo(ranges.rangeOf(bound).high - 1, start, read.step);
+    return last <= most - read.step
+               ? std::optional(IndexRange{start.low, std::max(start.low, last)})
+               : std::nullopt;
+  }
+  auto counted = cast<tile::ForOp>(read.loop);
+  const IndexRange begin = ranges.rangeOf(counted.getLower()),
+                   end = ranges.rangeOf(counted.getUpper());
   constexpr int64_t mostTurns = int64_t{1} << 40;
-  if (begin.low < 0 || end.high > mostTurns)
-    return false;
-  return end.high <= (most - counter.start) / counter.step;
+  if (begin.low < 0 || end.high > mostTurns || start.high > most - read.step)
+    return std::nullopt;
+  const int64_t turns =
+      turnsOf(counted).value_or(std::max<int64_t>(end.high, 0)); // each goes on by 1 at least
+  if (turns > (most - std::max<int64_t>(start.high, 0)) / read.step)
+    return std::nullopt;
+  return IndexRange{start.low, start.high + read.step * std::max<int64_t>(turns - 1, 0)};
+}
+
+/// All but its range.
+std::optional<CountedRead> countedIn(Operation* loop, tile::LoadOp load) {
+  SmallVector<tile::StoreOp> inside, outside;
+  for (Operation* user : load.getBuffer().getUsers())
+    if (auto store = dyn_cast<tile::StoreOp>(user))
+      (loop->isProperAncestor(store) ? inside : outside).push_back(store);
+  const std::optional<int64_t> step = inside.size() == 1 ? addedBy(inside[0]) : std::nullopt;
+  if (!step || loopOfEachTurn(inside[0]) != loop)
+    return std::nullopt;
+  const std::optional<bool> isNext = isBehind(load, inside[0], loop);
+  tile::StoreOp first = firstBefore(loop, outside);
+  if (!isNext || !first)
+    return std::nullopt;
+  return CountedRead{loop, first.getValue(), *step, *isNext ? *step : 0, {}};
 }
 
 } // namespace
 
-std::optional<TurnTable> turnsOfCounter(tile::LoadOp load) {
+std::optional<CountedRead> countedRead(tile::LoadOp load) {
   if (!isVariable(load.getBuffer()))
     return std::nullopt;
-  std::optional<Counter> counter = counterOf(load.getBuffer());
-  Operation* loop = counter ? loopOfEachTurn(counter->next) : nullptr;
-  if (!loop || !loop->isProperAncestor(load) || !beginsLoop(counter->first, loop) ||
-      !hasRoom(*counter, loop))
+  const auto isStored = [&](Operation* loop) {
+    return llvm::any_of(load.getBuffer().getUsers(), [&](Operation* user) {
+      return isa<tile::StoreOp>(user) && loop->isProperAncestor(user);
+    });
+  };
+  Operation* loop = load->getParentOp();
+  while (loop && !(isLoop(loop) && isStored(loop)))
+    loop = loop->getParentOp();
+  std::optional<CountedRead> read = loop ? countedIn(loop, load) : std::nullopt;
+  std::optional<IndexRange> range = read ? rangeBeforeTurns(*read, load.getBuffer()) : std::nullopt;
+  if (!range)
     return std::nullopt;
-  Operation* inBlock = counter->next->getBlock()->findAncestorOpInBlock(*load);
-  // In a scope of its own, or in the condition of a while, it isn't told which one comes first.
-  if (!inBlock)
+  read->range = {range->low + read->ahead, range->high + read->ahead};
+  return read;
+}
+
+std::optional<TurnTable> turnsOfCounter(tile::LoadOp load) {
+  const std::optional<CountedRead> read = countedRead(load);
+  const std::optional<int64_t> start = read ? getConstantIntValue(read->start) : std::nullopt;
+  if (!start || *start < 0 || *start > kMost)
     return std::nullopt;
-  const bool isBehind = counter->next->isBeforeInBlock(inBlock);
-  const int64_t first = counter->start + (isBehind ? counter->step : 0);
-  return TurnTable{{loop}, {first}, counter->step};
+  return TurnTable{{read->loop}, {*start + read->ahead}, read->step};
+}
+
+void assumeCounters(Value number, IndexRanges& ranges) {
+  SmallVector<Value> open{number};
+  DenseSet<Operation*> seen;
+  constexpr size_t most = 64;
+  while (!open.empty() && seen.size() < most) {
+    Operation* op = open.pop_back_val().getDefiningOp();
+    if (!op || op->getNumRegions() > 0 || !seen.insert(op).second)
+      continue;
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      if (const std::optional<CountedRead> read = countedRead(load))
+        ranges.assume(load.getValue(), read->range);
+      continue;
+    }
+    llvm::append_range(open, op->getOperands());
+  }
 }
 
 } // namespace tilewright::ascend

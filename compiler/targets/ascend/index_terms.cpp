@@ -6,6 +6,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/argument_bounds.h"
+#include "compiler/targets/ascend/turning_variables.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -180,6 +181,10 @@ void IndexTerms::addLoop(Value induction, unsigned node, std::optional<IndexSum>
 IndexTerms::IndexTerms(func::FuncOp kernel) {
   assumeArgumentBounds(kernel, ranges);
   assumeArgumentBounds(kernel, rangesNotEmpty);
+  kernel.walk([&](tile::LoadOp load) {
+    assumeCounters(load.getValue(), ranges);
+    assumeCounters(load.getValue(), rangesNotEmpty);
+  });
   isOfVectorsAlone = !kernel
                           .walk([](Operation* op) {
                             auto instruction = dyn_cast<npu::Instruction>(op);
@@ -203,6 +208,8 @@ std::optional<IndexSum> IndexTerms::of(Value value) {
   if (std::optional<IndexSum> sum = unchanging(value))
     return sum;
   if (std::optional<IndexSum> sum = inTurns(value))
+    return sum;
+  if (std::optional<IndexSum> sum = counted(value))
     return sum;
   return isOffset ? between(value) : std::nullopt;
 }
@@ -313,13 +320,10 @@ std::optional<IndexSum> IndexTerms::inTurns(Value value) {
     return std::nullopt;
   std::vector<unsigned> nodes;
   for (Operation* loop : table->loops) {
-    auto counted = dyn_cast<tile::ForOp>(loop);
-    const Value induction = counted ? counted.getInductionVar() : Value();
-    if (const auto found = loops.find(induction); counted && found != loops.end())
-      nodes.push_back(found->second.node);
-    else if (const auto open = openLoops.find(loop); open != openLoops.end())
-      nodes.push_back(open->second);
-    else if (!counted || !onces.contains(induction))
+    auto once = dyn_cast<tile::ForOp>(loop);
+    if (const std::optional<unsigned> node = nodeOf(loop))
+      nodes.push_back(*node);
+    else if (!once || !onces.contains(once.getInductionVar()))
       return std::nullopt;
   }
   if (nodes.empty())
@@ -336,6 +340,29 @@ std::optional<IndexSum> IndexTerms::inTurns(Value value) {
     if (table->at(turn) != turn)
       term.table = table->values;
   return IndexSum{0, {std::move(term)}};
+}
+
+/// Nothing of what is no loop there.
+std::optional<unsigned> IndexTerms::nodeOf(Operation* loop) const {
+  auto counted = dyn_cast<tile::ForOp>(loop);
+  if (const auto found = counted ? loops.find(counted.getInductionVar()) : loops.end();
+      found != loops.end())
+    return found->second.node;
+  const auto open = openLoops.find(loop);
+  return open != openLoops.end() ? std::optional(open->second) : std::nullopt;
+}
+
+/// Of a variable that a loop counts up from any number on.
+std::optional<IndexSum> IndexTerms::counted(Value value) {
+  auto load = value.getDefiningOp<tile::LoadOp>();
+  const std::optional<CountedRead> read = load ? countedRead(load) : std::nullopt;
+  const std::optional<unsigned> node = read ? nodeOf(read->loop) : std::nullopt;
+  std::optional<IndexSum> sum = node ? of(read->start) : std::nullopt;
+  if (sum) {
+    sum->constant += read->ahead;
+    sum->terms.push_back({*node, read->step});
+  }
+  return sum;
 }
 
 std::optional<IndexSum> IndexTerms::unchanging(Value value) {

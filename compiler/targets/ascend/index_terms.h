@@ -117,6 +117,8 @@ private:
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus, bool isRoundedDown);
   std::optional<IndexSum> quotient(mlir::Operation* op, int64_t divisor);
   std::optional<IndexSum> inTurns(mlir::Value value);
+  std::optional<unsigned> nodeOf(mlir::Operation* loop) const;
+  std::optional<IndexSum> counted(mlir::Value value);
   std::optional<IndexSum> unchanging(mlir::Value value);
   std::optional<IndexSum> between(mlir::Value value);
   bool isReadOnce(mlir::Operation* op) const;

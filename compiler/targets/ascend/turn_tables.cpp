@@ -157,6 +157,8 @@ std::optional<TurnTable> TurnTables::compute(Value value) {
 
 std::optional<TurnTable> TurnTables::ofVariable(tile::LoadOp load) {
   const std::optional<TurnTable> table = turnsOfCounter(load);
+  if (table)
+    assumeCounters(load.getValue(), ranges);
   return table || !hasVariables ? table : turnsOfVariable(load);
 }
 

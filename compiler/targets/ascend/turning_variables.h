@@ -10,8 +10,23 @@ namespace tilewright::ascend {
 /// or if what decides isn't known: an argument, an element of a tensor, a loop of unknown length before the read.
 std::optional<TurnTable> turnsOfVariable(tile::LoadOp load);
 
-/// The same of one that nothing but a loop counts up, by a constant in each turn: it drifts.
+/// A read of a variable that a loop counts up, by a constant in each turn: it gives `start`, which it was before the loop, and
+/// `ahead`, and `step` for each turn before.
+struct CountedRead {
+  mlir::Operation* loop = nullptr;
+  mlir::Value start;
+  int64_t step = 0, ahead = 0;
+  IndexRange range; ///< all that it can be
+};
+
+/// Nothing if that isn't known, or if the number might come to the end of its type.
+std::optional<CountedRead> countedRead(tile::LoadOp load);
+
+/// The same as a table, which drifts, where the variable is a small constant before the loop.
 std::optional<TurnTable> turnsOfCounter(tile::LoadOp load);
+
+/// Of all such reads that a number is computed from.
+void assumeCounters(mlir::Value number, IndexRanges& ranges);
 
 /// Whether a buffer is an integer that is only loaded and stored, and that each core which reads it has stored itself.
 bool isVariable(mlir::Value buffer);
