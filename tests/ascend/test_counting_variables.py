@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables that a loop counts up, from any number on, by any constant: rows that they choose are
-another one in each turn, and lie within their tensor as long as the loop goes on."""
+"""Variables that a loop counts, from any number on, by any constant: rows that they choose are
+another one in each turn, and lie within their tensor as long as the loop goes on; and a loop that
+one of them ends behind its first turn has no second one."""
 
 from __future__ import annotations
 
@@ -103,11 +104,116 @@ for name, (rows, _) in FORMS.items():
     GROUP.add(name, kernel(name), [3, np.zeros_like(wanted)], {1: wanted}, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("name", GROUP.cases)
+@pytest.mark.parametrize("name", FORMS)
 def test_barriers(name: str) -> None:
     assert GROUP.check(name).ascendc.count("PipeBarrier<PIPE_MTE3>") == FORMS[name][1]
 
 
-@pytest.mark.parametrize("name", GROUP.cases)
+@pytest.mark.parametrize("name", FORMS)
 def test_verdicts(name: str) -> None:
     GROUP.check_removals(name)
+
+
+@T.macro
+def turn(A: Any, C: Any, y: Any, k: Any) -> None:
+    T.copy(A[k, :], y)
+    T.tile.add(y, y, 1.0)
+    T.copy(y, C[k, :])
+
+
+def loop_of(form: str) -> Any:  # noqa: ANN401, C901
+    """Each turn loads a row, adds 1 to it, and stores it."""
+
+    @T.prim_func
+    def main(A: ROWS, n: T.int32, C: ROWS):  # type: ignore[no-untyped-def, valid-type]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            y = T.alloc_ub((64,), "float32")
+            e = T.alloc_ub((64,), "float32")
+            t = T.alloc_var("int32", init=0)
+            k = T.alloc_var("int32", init=0)
+            T.copy(A[0, :], e)
+            if form == "once":
+                while t < 1:
+                    t = t + 1
+                    turn(A, C, y, k)
+            if form == "once and up to n":
+                while t <= 0 and k < n:
+                    turn(A, C, y, k)
+                    t = t + 2
+                    k = k + 1
+            if form == "up to n and once":
+                while k < n and t == 0:
+                    turn(A, C, y, k)
+                    k = k + 1
+                    t += 1
+            if form == "down":
+                t = 1
+                while t > 0 and k < n:
+                    t = t - 1
+                    turn(A, C, y, k)
+                    k = k + 1
+            if form == "once beside an element":
+                while t < 1 and e[0] > 0:
+                    t = t + 1
+                    if e[1] > 2:
+                        continue
+                    turn(A, C, y, k)
+            if form == "once or to a break":
+                while t < 1:
+                    turn(A, C, y, k)
+                    if e[1] > 2:
+                        break
+                    t = t + 1
+            if form == "twice":
+                while t < 2:
+                    turn(A, C, y, t)
+                    t = t + 1
+            if form == "down twice":
+                t = 2
+                while t > 0:
+                    t = t - 1
+                    turn(A, C, y, 0)
+            if form == "set back":
+                while t < 1 and k < n:
+                    t = t + 1
+                    turn(A, C, y, k)
+                    k = k + 1
+                    if k < 3:
+                        t = 0
+            if form == "an element and once":
+                while e[0] > 0 and t < 1:
+                    t = t + 1
+                    turn(A, C, y, k)
+
+    return main
+
+
+#: How many rows are stored where n is 3, and whether a turn waits for one before.
+LOOPS = {
+    "once": (1, False),
+    "once and up to n": (1, False),
+    "up to n and once": (1, False),
+    "down": (1, False),
+    "once beside an element": (1, False),
+    "once or to a break": (1, False),
+    "twice": (2, True),
+    "down twice": (1, True),
+    "set back": (3, True),
+    # The element is read before the number is asked for.
+    "an element and once": (1, True),
+}
+for name, (count, _) in LOOPS.items():
+    given = np.ones((16, 64), np.float32)
+    wanted = np.zeros_like(given)
+    wanted[:count] = 2
+    GROUP.add(f"loop {name}", loop_of(name), [given, 3, np.zeros_like(given)], {2: wanted})
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_turns(name: str) -> None:
+    assert ("MTE3_MTE2" in GROUP.check(f"loop {name}").ascendc) == LOOPS[name][1]
+
+
+@pytest.mark.parametrize("name", [name for name in LOOPS if name != "an element and once"])
+def test_verdicts_of_loops(name: str) -> None:
+    GROUP.check_removals(f"loop {name}")

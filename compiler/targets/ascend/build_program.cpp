@@ -15,6 +15,7 @@
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/mark_statements.h"
+#include "compiler/targets/ascend/model_variables.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
 #include "compiler/targets/ascend/scalar_agents.h"
 #include "compiler/targets/ascend/short_loops.h"
@@ -66,8 +67,10 @@ class Translator {
 public:
   Translator(func::FuncOp kernel, ModelOfKernel& model, OwnCrossFlags own,
              const std::set<Operation*>& notFollowed)
-      : model(model), program(model.program), own(own), notFollowed(notFollowed), indices(kernel) {
+      : model(model), program(model.program), own(own), notFollowed(notFollowed), indices(kernel),
+        variables(program) {
     survey(kernel);
+    variables.haveCopies = isMixed || (model.hasCube && model.hasVector);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
     findApart(kernel, program);
@@ -149,7 +152,7 @@ private:
         addLoop(loop, parent, block, scope);
       else if (auto branch = dyn_cast<scf::IfOp>(op))
         addIf(branch, parent, block, scope);
-      else if (auto store = dyn_cast<tile::StoreOp>(op); store && variableOf(store.getBuffer()))
+      else if (auto store = dyn_cast<tile::StoreOp>(op); store && variables.of(store.getBuffer()))
         addAssign(store, parent, block);
       else if (isa<tile::BreakOp, tile::ContinueOp>(op))
         model.exit = &op;
@@ -178,7 +181,7 @@ private:
     indices.enterLoop(loop.getLower(), loop.getUpper());
     translate(*loop.getBodyBlock(), node, node->body, scope);
     indices.leaveLoop();
-    addForgotten(loop, *node);
+    variables.addForgotten(loop, *node);
   }
 
   /// Of a loop that makes no more than one turn: a branch.
@@ -196,7 +199,7 @@ private:
     indices.enterLoop(loop.getLower(), loop.getUpper());
     translate(*loop.getBodyBlock(), node, node->body, scope);
     indices.leaveLoop();
-    addForgotten(loop, *node);
+    variables.addForgotten(loop, *node);
   }
 
   /// Of a loop whose length isn't known: whether it has an iteration, and what a branch can ask of it.
@@ -237,15 +240,14 @@ private:
       for (Block& each : region)
         translate(each, node, node->body, scope);
     auto repeat = dyn_cast<tile::WhileOp>(op);
-    if (Value state = repeat ? stateThatEnds(repeat) : Value())
-      std::tie(node->variable, node->value) =
-          std::pair(variableOf(state).value_or(model::kNone), kLeftState);
+    if (repeat)
+      variables.askBeforeTurns(repeat, *node);
     if (repeat && own != OwnCrossFlags::WithinCores) // nothing can be put in there alone
       addLastAsking(repeat, parent, block, scope);
     const auto last = std::find_if(block.rbegin(), block.rend(), [](const Node* each) {
       return each->kind == NodeKind::Loop || each->kind == NodeKind::If;
     });
-    addForgotten(&op, **last);
+    variables.addForgotten(&op, **last);
   }
 
   /// A `while` asks once more than its body runs. What it asks then is behind the loop, and no turn's.
@@ -261,7 +263,7 @@ private:
     Node* node = add(branch, parent, block, NodeKind::If);
     node->isOfSomeCores = isMixed && asksVectorCores(branch);
     const Value first = askedBeforeMore(branch.getCondition());
-    if (first && askVariable(branch, first, *node)) {
+    if (first && variables.ask(branch, first, *node)) {
       node->isBoth = node->asksMore = true;
       translate(*branch.thenBlock(), node, node->otherwise, scope);
       if (branch.elseBlock())
@@ -273,7 +275,7 @@ private:
       node->isBoth = node->variable != model::kNone;
     } else {
       addConditions(branch.getCondition(), node->conditions);
-      askVariable(branch, branch.getCondition(), *node);
+      variables.ask(branch, branch.getCondition(), *node);
     }
     const bool isInLoop = !loopsAround(node).empty();
     if (!isInLoop || indices.isUnchanging(branch.getCondition()))
@@ -284,32 +286,9 @@ private:
       translate(*branch.elseBlock(), node, node->otherwise, scope);
   }
 
-  /// A number to which only constants are assigned (structure_exits.cpp makes such) or added, and that is only read.
-  std::optional<unsigned> variableOf(Value buffer) {
-    const auto known = variables.find(buffer);
-    if (known != variables.end())
-      return known->second;
-    auto alloc = buffer.getDefiningOp<tile::AllocOp>();
-    // Cores of two kinds have a copy each, which their own branches may change.
-    const bool hasTwoKinds = isMixed || (model.hasCube && model.hasVector);
-    const bool isVariable =
-        alloc && alloc.getType().getSpace() == MemorySpace::Var &&
-        !(hasTwoKinds && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)) &&
-        alloc.getType().getRank() == 0 &&
-        llvm::all_of(buffer.getUsers(),
-                     [&](Operation* user) {
-                       auto store = dyn_cast<tile::StoreOp>(user);
-                       return isa<tile::LoadOp>(user) ||
-                              (store && (constantOf(store) || stepOf(store)));
-                     }) &&
-        (!isCounter(buffer) || isWorthCounting(buffer));
-    return variables[buffer] =
-               isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
-  }
-
   void addAssign(tile::StoreOp store, Node* parent, model::Block& block) {
     Node* node = add(store, parent, block, NodeKind::Assign);
-    node->variable = *variableOf(store.getBuffer());
+    node->variable = *variables.of(store.getBuffer());
     const std::optional<int64_t> constant = constantOf(store);
     node->isStep = !constant;
     node->value = static_cast<int>(constant ? *constant : *stepOf(store));
@@ -323,44 +302,9 @@ private:
     }
     std::vector<model::Condition> conditions;
     addConditions(condition, conditions);
-    if (conditions.empty() && !askVariable(branch, condition, node))
+    if (conditions.empty() && !variables.ask(branch, condition, node))
       node.asksMore = true;
     llvm::append_range(node.conditions, conditions);
-  }
-
-  /// Of a branch on a variable that was read right before: nothing between them assigns to it. Only one is asked.
-  bool askVariable(scf::IfOp branch, Value condition, Node& node) {
-    auto compare = condition.getDefiningOp<arith::CmpIOp>();
-    auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
-    const std::optional<model::Comparison> kind =
-        compare ? comparisonOf(compare.getPredicate()) : std::nullopt;
-    const std::optional<int64_t> value =
-        compare ? getConstantIntValue(compare.getRhs()) : std::nullopt;
-    if (!load || !kind || !value || load->getBlock() != branch->getBlock() ||
-        std::abs(*value) > 1000 || node.variable != model::kNone)
-      return false;
-    for (Operation* op = load->getNextNode(); op != branch; op = op->getNextNode())
-      if (op->walk([](tile::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted())
-        return false;
-    const std::optional<unsigned> variable = variableOf(load.getBuffer());
-    if (!variable || (isCounter(load.getBuffer()) && !isCountedFarEnough(compare)))
-      return false;
-    node.variable = *variable;
-    node.compares = *kind;
-    node.value = static_cast<int>(*value);
-    return true;
-  }
-
-  /// Variables that are read only in a loop mean nothing behind it.
-  void addForgotten(Operation* loop, Node& node) const {
-    for (const auto& [buffer, variable] : variables) {
-      const auto isElsewhere = [&](Operation* user) {
-        return isa<tile::LoadOp>(user) && !loop->isProperAncestor(user);
-      };
-      if (variable && llvm::none_of(buffer.getUsers(), isElsewhere))
-        node.forgets.push_back(*variable);
-    }
-    llvm::sort(node.forgets);
   }
 
   /// What must hold for a part of what a branch asks; if only some of it is known, nothing.
@@ -425,26 +369,6 @@ private:
     }
     if (const std::optional<IndexSum> sum = indices.of(value))
       conditions.push_back(indices.condition(model::Comparison::Greater, *sum));
-  }
-
-  static std::optional<model::Comparison> comparisonOf(arith::CmpIPredicate predicate) {
-    using model::Comparison;
-    switch (predicate) {
-    case arith::CmpIPredicate::eq:
-      return Comparison::Equal;
-    case arith::CmpIPredicate::ne:
-      return Comparison::NotEqual;
-    case arith::CmpIPredicate::slt:
-      return Comparison::Less;
-    case arith::CmpIPredicate::sle:
-      return Comparison::LessOrEqual;
-    case arith::CmpIPredicate::sgt:
-      return Comparison::Greater;
-    case arith::CmpIPredicate::sge:
-      return Comparison::GreaterOrEqual;
-    default:
-      return std::nullopt;
-    }
   }
 
   void addInstruction(npu::Instruction op, Node* parent, model::Block& block, Scope scope) {
@@ -745,7 +669,7 @@ private:
   std::map<unsigned, std::pair<IndexSum, int64_t>>
       lengths; ///< by loop: from its first number to its end, and the step
   llvm::DenseMap<Value, unsigned> questions; ///< what branches ask
-  llvm::DenseMap<Value, std::optional<unsigned>> variables;
+  ModelVariables variables;
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;
   std::map<std::pair<const void*, unsigned>, unsigned> handedOverTensors; ///< by kind of core

@@ -9,6 +9,7 @@
 #include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/buffer_lives.h"
 #include "compiler/targets/ascend/short_loops.h"
+#include "compiler/targets/ascend/turning_variables.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -76,6 +77,10 @@ IndexRanges CopyExpander::rangesIfMoving(bool withinTile) {
     if (auto value = dyn_cast<Value>(number))
       ranges.assume(IndexRanges::symbolOf(value), range);
   };
+  for (const BufferRegion* region : {&source, &target})
+    for (const OpFoldResult offset : region->offsets)
+      if (auto value = dyn_cast<Value>(offset))
+        assumeCounters(value, ranges);
   for (const OpFoldResult extent : source.extents)
     assume(extent, {1, IndexRange::kHighest});
   if (!withinTile || target.type().getSpace() == MemorySpace::Global)
@@ -113,17 +118,21 @@ static bool isBoundedByTensor(const BufferRegion& region, size_t dim) {
   return isa<Value>(region.offsets[dim]) && llvm::any_of(bounds, isWhatIsLeft);
 }
 
+/// Of a dim of constant size.
+static bool isInside(const IndexRanges& ranges, const BufferRegion& region, size_t dim) {
+  const IndexRange first = rangeIn(ranges, region.offsets[dim]),
+                   count = rangeIn(ranges, region.extents[dim]);
+  int64_t end = 0;
+  return first.low >= 0 && !llvm::AddOverflow(first.high, count.high, end) &&
+         end <= region.type().getShape()[dim];
+}
+
 bool CopyExpander::mayBeCut(const BufferRegion& region, size_t dim) {
   if (isBoundedByTensor(region, dim))
     return rangeIn(rangesIfMoving(/*withinTile=*/true), region.offsets[dim]).low < 0;
   if (region.type().isDynamicDim(int64_t(dim)))
     return true;
-  const IndexRanges ranges = rangesIfMoving(/*withinTile=*/true);
-  const IndexRange first = rangeIn(ranges, region.offsets[dim]),
-                   count = rangeIn(ranges, region.extents[dim]);
-  int64_t end = 0;
-  return first.low < 0 || llvm::AddOverflow(first.high, count.high, end) ||
-         end > region.type().getShape()[dim];
+  return !isInside(rangesIfMoving(/*withinTile=*/true), region, dim);
 }
 
 ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
@@ -131,7 +140,9 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
   ClampedRegion clamped{region, Value(),
                         SmallVector<OpFoldResult>(region.extents.size(), make.index(0))};
   for (size_t dim = 0; dim < region.extents.size(); ++dim) {
-    if (isInBounds(copy, isSource, dim))
+    const bool isKnown = !region.type().isDynamicDim(int64_t(dim)) &&
+                         isInside(rangesIfMoving(/*withinTile=*/false), region, dim);
+    if (isInBounds(copy, isSource, dim) || (isKnown && !(isSource && copy.endOf(int64_t(dim)))))
       continue;
     OpFoldResult size =
         region.type().isDynamicDim(int64_t(dim))

@@ -18,18 +18,20 @@ std::optional<int64_t> constantOf(tile::StoreOp store) {
 }
 
 std::optional<int64_t> stepOf(tile::StoreOp store) {
-  auto sum = store.getValue().getDefiningOp<arith::AddIOp>();
-  auto load = sum ? sum.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
-  const std::optional<int64_t> step =
-      load && load.getBuffer() == store.getBuffer() && load->getBlock() == store->getBlock()
-          ? getConstantIntValue(sum.getRhs())
-          : std::nullopt;
-  const bool isLast = step && *step > 0 && *step < 100 && load->isBeforeInBlock(store);
-  for (Operation* op = isLast ? load->getNextNode() : nullptr; op && op != store;
-       op = op->getNextNode())
+  constexpr int64_t most = 100;
+  Operation* sum = store.getValue().getDefiningOp();
+  const bool isTakenAway = isa_and_nonnull<arith::SubIOp>(sum);
+  if (!isTakenAway && !isa_and_nonnull<arith::AddIOp>(sum))
+    return std::nullopt;
+  auto load = sum->getOperand(0).getDefiningOp<tile::LoadOp>();
+  const std::optional<int64_t> by = getConstantIntValue(sum->getOperand(1));
+  if (!by || *by == 0 || std::abs(*by) >= most || !load || load.getBuffer() != store.getBuffer() ||
+      load->getBlock() != store->getBlock() || !load->isBeforeInBlock(store))
+    return std::nullopt;
+  for (Operation* op = load->getNextNode(); op != store; op = op->getNextNode())
     if (op->getNumRegions() > 0 || isa<tile::StoreOp>(op))
       return std::nullopt;
-  return isLast ? step : std::nullopt;
+  return isTakenAway ? -*by : *by;
 }
 
 bool isCounter(Value buffer) {

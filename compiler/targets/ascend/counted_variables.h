@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variables that say whether a loop goes on: constants are assigned to them, and small ones added (`turns = turns + 1`).
+/// Variables that say whether a loop goes on: constants are assigned to them, and small ones added or taken away (`turns = turns + 1`).
 #pragma once
 
 #include "compiler/ir/memory_ops.h"
@@ -12,7 +12,7 @@ namespace tilewright::ascend {
 
 /// The constant that a store assigns, if it is a small one.
 std::optional<int64_t> constantOf(tile::StoreOp store);
-/// What a store adds to a variable.
+/// What a store adds to a variable; below 0: takes away.
 std::optional<int64_t> stepOf(tile::StoreOp store);
 /// Whether something is added to a variable.
 bool isCounter(mlir::Value buffer);

@@ -100,22 +100,6 @@ std::optional<bool> isBehind(tile::LoadOp load, tile::StoreOp store, Operation* 
   return std::nullopt; // in the condition of a while
 }
 
-/// What a `while` asks, also where StructureExits has put that in a branch.
-Value askedBy(tile::WhileOp loop) {
-  auto end = cast<tile::ConditionOp>(loop.getCondition().front().getTerminator());
-  const Value asked = end.getCondition();
-  auto compare = asked.getDefiningOp<arith::CmpIOp>();
-  auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
-  Operation* answer = load ? load.getBuffer().getDefiningOp() : nullptr;
-  if (!answer || !answer->hasAttr(kExitStateAttr))
-    return asked;
-  for (Operation* user : answer->getUsers())
-    if (auto store = dyn_cast<tile::StoreOp>(user))
-      if (auto wide = store.getValue().getDefiningOp<arith::ExtUIOp>())
-        return wide.getIn();
-  return asked;
-}
-
 /// The number that a variable, as it is read in a `while`'s condition, is below where that holds; null if it doesn't say.
 Value boundIn(Value condition, Value variable, Region& asking) {
   if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
@@ -153,7 +137,7 @@ std::optional<IndexRange> rangeBeforeTurns(const CountedRead& read, Value variab
   IndexRanges ranges;
   const IndexRange start = ranges.rangeOf(read.start);
   if (auto open = dyn_cast<tile::WhileOp>(read.loop)) {
-    const Value bound = boundIn(askedBy(open), variable, open.getCondition());
+    const Value bound = boundIn(questionOf(open).condition, variable, open.getCondition());
     if (!bound)
       return std::nullopt;
     const int64_t last = lastTo(ranges.rangeOf(bound).high - 1, start, read.step);

@@ -17,8 +17,14 @@ bool hasExit(mlir::Operation* op);
 /// Makes branches of all exits of a kernel, as the pass StructureExits does.
 void structureExits(mlir::func::FuncOp kernel);
 
-/// Of a `while` that only its `break`s end, which are branches: the variable that is `kLeftState` then. Null of others.
-mlir::Value stateThatEnds(tile::WhileOp loop);
+/// What a `while` asks before each turn, in which block, and, where it can be left and its exits are branches, the variable
+/// that is `kLeftState` then: of what has been left nothing is asked.
+struct WhileQuestion {
+  mlir::Value condition;
+  mlir::Block* block = nullptr;
+  mlir::Value state;
+};
+WhileQuestion questionOf(tile::WhileOp loop);
 inline constexpr int kLeftState = 2;
 
 } // namespace tilewright::ascend

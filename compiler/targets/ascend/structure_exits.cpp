@@ -267,8 +267,10 @@ void structureExits(func::FuncOp kernel) {
   }
 }
 
-Value stateThatEnds(tile::WhileOp loop) {
-  auto condition = cast<tile::ConditionOp>(loop.getCondition().front().getTerminator());
+WhileQuestion questionOf(tile::WhileOp loop) {
+  Block& block = loop.getCondition().front();
+  auto condition = cast<tile::ConditionOp>(block.getTerminator());
+  const WhileQuestion plain{condition.getCondition(), &block, {}};
   const auto loadIn = [](Value compared) {
     auto compare = compared.getDefiningOp<arith::CmpIOp>();
     return compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
@@ -276,8 +278,8 @@ Value stateThatEnds(tile::WhileOp loop) {
   tile::LoadOp given = loadIn(condition.getCondition());
   Operation* answer = given ? given.getBuffer().getDefiningOp() : nullptr;
   if (!answer || !answer->hasAttr(kExitStateAttr))
-    return {};
-  Value state; // askOnlyInside stores 0, and the answer in a branch on the state
+    return plain;
+  WhileQuestion asked; // askOnlyInside stores 0, and the answer in a branch on the state
   for (Operation* user : answer->getUsers()) {
     auto store = dyn_cast<tile::StoreOp>(user);
     if (!store || getConstantIntValue(store.getValue()) == 0)
@@ -285,11 +287,11 @@ Value stateThatEnds(tile::WhileOp loop) {
     auto wide = store.getValue().getDefiningOp<arith::ExtUIOp>();
     auto branch = dyn_cast<scf::IfOp>(store->getParentOp());
     tile::LoadOp now = branch ? loadIn(branch.getCondition()) : tile::LoadOp();
-    if (state || !now || !getConstantIntValue(wide ? wide.getIn() : store.getValue()))
-      return {};
-    state = now.getBuffer();
+    if (asked.state || !now)
+      return plain;
+    asked = {wide ? wide.getIn() : store.getValue(), branch.thenBlock(), now.getBuffer()};
   }
-  return state;
+  return asked.state ? asked : plain;
 }
 
 std::unique_ptr<Pass> createStructureExits(bool always) {

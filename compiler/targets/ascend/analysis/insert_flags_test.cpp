@@ -157,6 +157,38 @@ TEST(InsertFlags, RandomTies) {
   EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
 }
 
+/// Loops of which their own counters, alone or beside other things, say that they are over.
+TEST(InsertFlags, RandomCounters) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases(); ++seed) {
+    insertAndTry(
+        seed,
+        {.branches = seed % 2 == 0, .linear = false, .exits = seed % 4 == 0, .counters = true}, {},
+        counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases());
+  EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
+/// Ways through branches that set more variables than are followed together: each turn forgets them, and finds some again.
+TEST(InsertFlags, VariablesOfTooManyValues) {
+  ByHand hand;
+  Program& program = hand.program;
+  Node* outer = hand.loop(nullptr);
+  Node* loop = hand.loop(outer);
+  for (program.variables = 0; program.variables < 5; ++program.variables) {
+    Node* sets = program.add(loop->body, loop, NodeKind::If);
+    Node* assign = program.add(sets->body, sets, NodeKind::Assign);
+    assign->variable = program.variables;
+    assign->value = 1;
+    Node* asks = program.add(outer->body, outer, NodeKind::If);
+    asks->variable = program.variables;
+    hand.statement(asks, Pipe::V, {ByHand::write(0, 32)});
+  }
+  EXPECT_NE(hand.insert().find("barrier"), std::string::npos);
+}
+
 /// Tiles are loaded row by row, if there are any rows, behind a flag; then as many rows are worked on: they wait for what
 /// the loads have waited for. Without the tie there may be rows of which none has been loaded.
 TEST(InsertFlags, LoopsOfAsManyTurns) {
@@ -192,10 +224,8 @@ TEST(InsertFlags, LoopsThatOneVariableEnds) {
     Node* outer = hand.loop(nullptr, 4);
     assign(outer->body, outer, 0);
     Node* loop = hand.loop(outer);
-    if (endsAlone) {
-      loop->variable = left;
-      loop->value = 1;
-    }
+    if (endsAlone)
+      loop->goesOn = {{left, Comparison::NotEqual, 1}};
     const auto ifGoesOn = [&](Node* parent) {
       Node* branch = program.add(parent->body, parent, NodeKind::If);
       branch->variable = left;

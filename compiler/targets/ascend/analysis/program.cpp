@@ -199,6 +199,11 @@ std::string text(const Access& access) {
   return result;
 }
 
+const char* text(Comparison kind) {
+  constexpr const char* names[] = {"==", "!=", "<", "<=", ">", ">="};
+  return names[static_cast<size_t>(kind)];
+}
+
 void append(const Program& program, const Block& block, unsigned depth, std::string& out) {
   const std::string indent(size_t(2) * depth, ' ');
   for (const Node* node : block) {
@@ -216,9 +221,9 @@ void append(const Program& program, const Block& block, unsigned depth, std::str
       break;
     case NodeKind::Loop:
       out += "loop " + std::to_string(node->trips);
-      if (node->variable != kNone)
-        out += " until variable " + std::to_string(node->variable) + " = " +
-               std::to_string(node->value);
+      for (const TurnCondition& each : node->goesOn)
+        out += " while variable " + std::to_string(each.variable) + " " + text(each.compares) +
+               " " + std::to_string(each.value);
       if (node->goesBy != kNone)
         out += " if variable " + std::to_string(node->goesBy);
       break;

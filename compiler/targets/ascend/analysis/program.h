@@ -201,6 +201,13 @@ struct Condition {
   std::vector<Term> values = {};
 };
 
+/// What a loop asks of a variable before each turn.
+struct TurnCondition {
+  unsigned variable = kNone;
+  Comparison compares = Comparison::NotEqual;
+  int value = 0;
+};
+
 /// How far a loop's end lies from its first number, as `constant` plus the terms; 0 as a step: that isn't known.
 struct Length {
   int64_t constant = 0, step = 0;
@@ -235,21 +242,24 @@ struct Node {
   /// If: what must hold, all of it, for `body` to run. Statement: for it to touch anything. Empty if that is not
   /// known.
   std::vector<Condition> conditions;
-  /// If: something else must hold, too, of which nothing is known.
+  /// If, and Loop of unknown length: something else must hold, too, of which nothing is known.
   bool asksMore = false;
   /// If: the number of what it asks, where that is the same in all iterations; other branches may ask the same.
   unsigned question = kNone;
   /// Assign: the variable that gets `value`. If: the one that is asked, if any, how it compares with `value`; that and
-  /// the conditions say the same, or, with `isBoth`, both must hold. Loop: it ends where this one is `value`, if any.
+  /// the conditions say the same, or, with `isBoth`, both must hold.
   unsigned variable = kNone;
   int value = 0;
-  /// Assign: the value is added, up to kMostCounted, which then stands for all that is as large.
+  /// Assign: the value is added, up to kMostCounted, which then stands for all that is as large; one below 0 is taken away.
   bool isStep = false;
   Comparison compares = Comparison::Equal;
   bool isBoth = false;
   /// If, and Loop of unknown length: the variable that gets 1 where `body` has run, and 0 where it hasn't. Others of its
   /// block ask for that.
   unsigned notes = kNone;
+  /// Loop of unknown length: what must hold before each turn, all of it. If there is something, it is over only where that
+  /// isn't so, or, with `asksMore`, where that other thing isn't.
+  std::vector<TurnCondition> goesOn;
   /// Loop of unknown length: it has no turn where this variable is 0, and one where it is 1.
   unsigned goesBy = kNone;
   // Sync

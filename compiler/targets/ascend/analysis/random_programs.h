@@ -31,6 +31,8 @@ struct Mix {
   bool exits = false;
   /// Loops of unknown length that have a turn if one before them has.
   bool ties = false;
+  /// Loops that ask for a variable which their turns count.
+  bool counters = false;
 };
 
 /// That random programs have.
@@ -62,9 +64,11 @@ private:
         loop->trips = !mix.idle && !mix.sums && chance(50) ? -1 : below(mix.sums ? 4 : 6);
         if (mix.exits && chance(60))
           fillWithExit(*loop, block, parent, depth);
+        else if (mix.counters && loop->trips < 0 && chance(70))
+          fillCounted(*loop, block, parent, depth);
         else
           fill(loop->body, loop, depth + 1, below(3) + 1);
-        if (mix.ties && loop->trips < 0 && loop->variable == kNone)
+        if (mix.ties && loop->trips < 0 && loop->goesOn.empty())
           tie(*loop, noted);
       } else if (mix.branches && depth < 3 && kind < 3) {
         Node* branch = program.add(block, parent, NodeKind::If);
@@ -97,10 +101,8 @@ private:
   void fillWithExit(Node& loop, Block& around, Node* parent, unsigned depth) {
     constexpr int goesOn = 0, isNext = 1, isLeft = 2;
     const unsigned variable = program.variables++;
-    if (loop.trips < 0 && chance(30)) { // nothing else ends it
-      loop.variable = variable;
-      loop.value = isLeft;
-    }
+    if (loop.trips < 0 && chance(30)) // nothing else ends it
+      loop.goesOn = {{variable, Comparison::NotEqual, isLeft}};
     // Stands before the loop.
     around.pop_back();
     assign(around, parent, variable, goesOn);
@@ -111,10 +113,36 @@ private:
     Node* exit = program.add(runs->body, runs, NodeKind::If);
     if (chance(50))
       fill(exit->body, exit, depth + 2, 1);
-    assign(exit->body, exit, variable, loop.variable != kNone || chance(75) ? isLeft : isNext);
+    assign(exit->body, exit, variable, !loop.goesOn.empty() || chance(75) ? isLeft : isNext);
     Node* rest = addIfOn(runs->body, runs, variable, Comparison::Equal, goesOn);
     fill(rest->body, rest, depth + 1, below(2) + 1);
     loop.forgets.push_back(variable);
+  }
+
+  /// Up or down; there are runs in which it ends.
+  void fillCounted(Node& loop, Block& around, Node* parent, unsigned depth) {
+    using enum Comparison;
+    const unsigned variable = program.variables++;
+    const bool isUp = chance(70);
+    const Comparison kinds[] = {isUp ? Less : Greater, isUp ? LessOrEqual : GreaterOrEqual, Equal,
+                                NotEqual};
+    loop.asksMore = chance(60);
+    loop.goesOn = {{variable, kinds[below(loop.asksMore ? 4 : 3)], static_cast<int>(below(2))}};
+    around.pop_back();
+    assign(around, parent, variable, static_cast<int>(below(isUp ? 3 : 2)));
+    around.push_back(&loop);
+    const auto count = [&] {
+      assign(loop.body, &loop, variable, isUp ? 1 : -1);
+      program.nodes.back().isStep = true;
+    };
+    const bool isFirst = chance(50);
+    if (isFirst)
+      count();
+    fill(loop.body, &loop, depth + 1, below(3) + 1);
+    if (!isFirst)
+      count();
+    if (chance(30))
+      loop.forgets.push_back(variable);
   }
 
   void tie(Node& loop, unsigned& noted) {
@@ -132,7 +160,7 @@ private:
       const Node* loop = loops[static_cast<size_t>(below(std::ssize(loops)))];
       Condition condition{static_cast<Comparison>(below(6)), below(9) - 4, {}};
       const Term term{loop->id, chance(50) ? 1 : -1};
-      if (loop->trips < 0 && loop->variable == kNone && chance(50))
+      if (loop->trips < 0 && loop->goesOn.empty() && chance(50))
         condition.left.push_back(term);
       else if (chance(20))
         condition = {Comparison::Equal, 0, {{loop->id, 1, 2, below(2)}}};

@@ -91,7 +91,7 @@ private:
         addSync(sync, node);
   }
   void flattenLoop(const Node* node) {
-    if (node->variable != kNone)
+    if (!node->goesOn.empty())
       return flattenUntilLeft(node);
     int64_t trips = node->trips >= 0 ? node->trips : choose(*node);
     if (node->goesBy != kNone)
@@ -106,10 +106,16 @@ private:
   }
   void flattenUntilLeft(const Node* node) {
     constexpr int64_t most = 12;
+    const int64_t end = node->asksMore ? choose(*node) : most;
+    const auto goesOn = [&] {
+      return std::ranges::all_of(node->goesOn, [&](const TurnCondition& each) {
+        return isTrue(each.compares, assigned[each.variable] - each.value);
+      });
+    };
     int64_t& i = iteration[node->id];
-    for (i = 0; i < most && assigned[node->variable] != node->value; ++i)
+    for (i = 0; i < end && goesOn(); ++i)
       flatten(node->body);
-    isEndless = isEndless || i == most;
+    isEndless = isEndless || (!node->asksMore && i == most);
   }
   /// Whether all conditions of a statement or branch hold.
   bool isTrue(const Node& node) {

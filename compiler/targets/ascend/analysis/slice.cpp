@@ -256,11 +256,14 @@ void Slice::keepNodes(const Program& program) {
   for (bool isMore = true; isMore;) {
     isMore = false;
     for (const Node& node : program.nodes)
-      if (kept[node.id] && (node.kind == NodeKind::If || node.kind == NodeKind::Loop) &&
-          node.variable != kNone)
+      if (kept[node.id] && node.kind == NodeKind::If)
         variables.insert(node.variable);
-      else if (kept[node.id] && node.kind == NodeKind::Loop && node.goesBy != kNone)
+      else if (kept[node.id] && node.kind == NodeKind::Loop) {
         variables.insert(node.goesBy);
+        for (const TurnCondition& each : node.goesOn)
+          variables.insert(each.variable);
+      }
+    variables.erase(kNone);
     for (const Node& node : program.nodes) {
       const unsigned assigned = node.kind == NodeKind::Assign ? node.variable : node.notes;
       if (variables.contains(assigned) && !kept[node.id]) {

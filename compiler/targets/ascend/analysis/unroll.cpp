@@ -244,10 +244,12 @@ private:
     if (loop->mostTrips >= 0)
       rest->mostTrips = std::max<int64_t>(loop->mostTrips - first, 0);
     rest->whole = loop->whole;
-    if (asksFor(loop->variable)) {
-      rest->variable = loop->variable;
-      rest->value = loop->value;
-    }
+    rest->asksMore = loop->asksMore;
+    for (const TurnCondition& each : loop->goesOn)
+      if (asksFor(each.variable))
+        rest->goesOn.push_back(each);
+      else
+        rest->asksMore = true;
     rest->notes = asksFor(loop->notes) ? loop->notes : kNone;
     rest->goesBy = asksFor(loop->goesBy) ? loop->goesBy : kNone;
     copyIteration(loop, {first, rest->id, rest->trips, {behind, left(first).high}, behind},

@@ -40,7 +40,9 @@ public:
     for (unsigned flag = 0; flag < program.flags.size(); ++flag)
       if (program.flags[flag].isCross)
         crossFlags.push_back(flag);
+    asked.resize(program.variables);
     for (const Node& node : program.nodes) {
+      noteAsked(node);
       noteInserted(node.sync);
       std::ranges::for_each(node.before, [&](const Sync& sync) { noteInserted(sync); });
       std::ranges::for_each(node.after, [&](const Sync& sync) { noteInserted(sync); });
@@ -103,6 +105,20 @@ private:
     if (sync.insertion != kNone && sync.flag != kNone)
       for (unsigned slot = 0; slot < sync.slots(); ++slot)
         inserted[sync.flag + slot] = true;
+  }
+
+  void noteAsked(const Node& node) {
+    const auto note = [&](unsigned variable) {
+      if (variable != kNone)
+        asked[variable] = true;
+    };
+    if (node.kind == NodeKind::If)
+      note(node.variable);
+    if (node.kind != NodeKind::Loop)
+      return;
+    note(node.goesBy);
+    for (const TurnCondition& each : node.goesOn)
+      note(each.variable);
   }
 
   /// Flags of one id: between cores, and, where what was inserted has flags of its own, within them.
@@ -220,18 +236,24 @@ private:
   }
 
   void assign(unsigned variable, int value, const Node* at, States& states, bool isStep = false) {
+    if (!asked[variable])
+      return;
     States before;
     std::swap(before, states);
     for (State& state : before) {
       int& now = state.values[variable];
-      if (!isStep)
-        now = value;
-      else if (now != kNoValue)
-        now = std::min(now + value, kMostCounted);
+      now = isStep ? stepped(now, value) : value;
       States one;
       one.push_back(std::move(state));
       join(states, one, at, FaultKind::OnePathOnly);
     }
+  }
+
+  /// Of what stands for all that is as large, less may be any.
+  static int stepped(int now, int by) {
+    if (now == kNoValue || (by < 0 && now == kMostCounted))
+      return kNoValue;
+    return by < 0 ? std::max(now + by, kNoValue) : std::min(now + by, kMostCounted);
   }
 
   /// An instruction knows what the scalar unit knew when it issued it.
@@ -468,12 +490,25 @@ private:
     ++openLoops;
     walkTurns(loop, states);
     --openLoops;
-    const auto goesOn = [&](const State& state) {
-      return loop->variable != kNone && state.values[loop->variable] != kNoValue &&
-             state.values[loop->variable] != loop->value;
-    };
-    if (!std::ranges::all_of(states, goesOn))
-      std::erase_if(states, goesOn);
+    const auto isNotOver = [&](const State& state) { return goesOn(*loop, state) == true; };
+    if (!std::ranges::all_of(states, isNotOver))
+      std::erase_if(states, isNotOver);
+  }
+
+  /// Whether a loop has one more turn, as far as variables say.
+  static std::optional<bool> goesOn(const Node& loop, const State& state) {
+    std::optional<bool> all =
+        loop.goesOn.empty() || loop.asksMore ? std::nullopt : std::optional(true);
+    for (const TurnCondition& each : loop.goesOn) {
+      const int now = state.values[each.variable], difference = now - each.value;
+      const std::optional<bool> here =
+          now == kNoValue ? std::nullopt : holds(each.compares, difference, difference);
+      if (here == false)
+        return false;
+      if (!here)
+        all = std::nullopt;
+    }
+    return all;
   }
 
   void walkTurns(const Node* loop, States& states) {
@@ -576,6 +611,7 @@ private:
   }
 
   void iterate(const Node* loop, Turn turn, States& states) {
+    std::erase_if(states, [&](const State& state) { return goesOn(*loop, state) == false; });
     turn.phase %= turn.period;
     phases[loop->id] = static_cast<unsigned>(turn.phase);
     turns.set(loop, turn);
@@ -632,6 +668,7 @@ private:
   bool mayBeEmpty = true;
   std::vector<unsigned> crossFlags;
   std::vector<bool> inserted;                 ///< by flag
+  std::vector<bool> asked;                    ///< by variable: whether a branch or loop asks for it
   std::vector<std::vector<unsigned>> sharing; ///< by flag: others of its id
   const Layout layout;
   Turns turns;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/model_variables.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/targets/ascend/counted_variables.h"
+#include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/scalar_agents.h"
+
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/Matchers.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+std::optional<model::Comparison> comparisonOf(arith::CmpIPredicate predicate) {
+  using model::Comparison;
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return Comparison::Equal;
+  case arith::CmpIPredicate::ne:
+    return Comparison::NotEqual;
+  case arith::CmpIPredicate::slt:
+    return Comparison::Less;
+  case arith::CmpIPredicate::sle:
+    return Comparison::LessOrEqual;
+  case arith::CmpIPredicate::sgt:
+    return Comparison::Greater;
+  case arith::CmpIPredicate::sge:
+    return Comparison::GreaterOrEqual;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<unsigned> ModelVariables::of(Value buffer) {
+  const auto known = numbers.find(buffer);
+  if (known != numbers.end())
+    return known->second;
+  auto alloc = buffer.getDefiningOp<tile::AllocOp>();
+  const auto isFollowed = [](Operation* user) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    return isa<tile::LoadOp>(user) || (store && (constantOf(store) || stepOf(store)));
+  };
+  const bool isVariable =
+      alloc && alloc.getType().getSpace() == tile::MemorySpace::Var &&
+      !(haveCopies && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)) &&
+      alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), isFollowed) &&
+      (!isCounter(buffer) || isWorthCounting(buffer));
+  return numbers[buffer] =
+             isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
+}
+
+/// How a condition compares a variable with a number, if that is all.
+std::optional<model::TurnCondition> ModelVariables::askedBy(Value condition) {
+  constexpr int64_t most = 1000;
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+  const std::optional<model::Comparison> kind =
+      compare ? comparisonOf(compare.getPredicate()) : std::nullopt;
+  const std::optional<int64_t> value =
+      compare ? getConstantIntValue(compare.getRhs()) : std::nullopt;
+  const bool isPlain = load && kind && value && std::abs(*value) <= most;
+  const std::optional<unsigned> variable = isPlain ? of(load.getBuffer()) : std::nullopt;
+  if (!variable || (isCounter(load.getBuffer()) && !isCountedFarEnough(compare)))
+    return std::nullopt;
+  return model::TurnCondition{*variable, *kind, static_cast<int>(*value)};
+}
+
+bool ModelVariables::ask(scf::IfOp branch, Value condition, model::Node& node) {
+  const std::optional<model::TurnCondition> asked = askedBy(condition);
+  if (!asked || node.variable != model::kNone)
+    return false;
+  Operation* load = condition.getDefiningOp()->getOperand(0).getDefiningOp();
+  if (load->getBlock() != branch->getBlock())
+    return false;
+  for (Operation* op = load->getNextNode(); op != branch; op = op->getNextNode())
+    if (op->walk([](tile::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      return false;
+  node.variable = asked->variable;
+  node.compares = asked->compares;
+  node.value = asked->value;
+  return true;
+}
+
+void ModelVariables::askBeforeTurns(tile::WhileOp loop, model::Node& node) {
+  const WhileQuestion asked = questionOf(loop);
+  const std::optional<unsigned> state = asked.state ? of(asked.state) : std::nullopt;
+  if (state)
+    node.goesOn.push_back({*state, model::Comparison::NotEqual, kLeftState});
+  const bool isAll = askAllOf(*asked.block, asked.condition, loop.getCondition(), node);
+  node.asksMore = !isAll || bool(asked.state) != bool(state);
+}
+
+/// Adds what a condition asks of variables, if nothing else is done in its block; whether that is all of it.
+bool ModelVariables::askAllOf(Block& block, Value condition, Region& asking, model::Node& node) {
+  const auto doesNothing = [&](Operation& op) {
+    auto store = dyn_cast<tile::StoreOp>(op);
+    Operation* alloc = store ? store.getBuffer().getDefiningOp() : nullptr;
+    return &op == condition.getDefiningOp() || isPure(&op) || isa<tile::LoadOp>(op) ||
+           op.hasTrait<OpTrait::IsTerminator>() || (alloc && alloc->hasAttr(kExitStateAttr));
+  };
+  return llvm::all_of(block, doesNothing) && askSilently(condition, asking, node);
+}
+
+/// What is asked only where something else is so is done behind that.
+bool ModelVariables::askSilently(Value condition, Region& asking, model::Node& node) {
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    const bool isFirstAll = askSilently(both.getLhs(), asking, node);
+    return askSilently(both.getRhs(), asking, node) && isFirstAll;
+  }
+  if (auto both = condition.getDefiningOp<scf::IfOp>()) {
+    const unsigned number = cast<OpResult>(condition).getResultNumber();
+    if (!matchPattern(both.elseBlock()->getTerminator()->getOperand(number), m_Zero()))
+      return false;
+    const bool isFirstAll = askSilently(both.getCondition(), asking, node);
+    const Value more = both.thenBlock()->getTerminator()->getOperand(number);
+    return askAllOf(*both.thenBlock(), more, asking, node) && isFirstAll;
+  }
+  const std::optional<model::TurnCondition> asked = askedBy(condition);
+  const bool isReadThere =
+      asked && asking.isAncestor(
+                   condition.getDefiningOp()->getOperand(0).getDefiningOp()->getParentRegion());
+  if (isReadThere)
+    node.goesOn.push_back(*asked);
+  return isReadThere || matchPattern(condition, m_NonZero());
+}
+
+void ModelVariables::addForgotten(Operation* loop, model::Node& node) const {
+  for (const auto& [buffer, variable] : numbers) {
+    const auto isElsewhere = [&](Operation* user) {
+      return isa<tile::LoadOp>(user) && !loop->isProperAncestor(user);
+    };
+    if (variable && llvm::none_of(buffer.getUsers(), isElsewhere))
+      node.forgets.push_back(*variable);
+  }
+  llvm::sort(node.forgets);
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which variables of a kernel the analyses follow, and what branches and loops ask of them.
+#pragma once
+
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/analysis/program.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+#include <optional>
+
+namespace tilewright::ascend {
+
+std::optional<model::Comparison> comparisonOf(mlir::arith::CmpIPredicate predicate);
+
+/// Numbers to which only constants are assigned (structure_exits.cpp makes such) or added, and that are only read.
+class ModelVariables {
+public:
+  explicit ModelVariables(model::Program& program) : program(program) {}
+
+  /// Cores of two kinds have a copy each, which their own branches may change.
+  bool haveCopies = false;
+
+  /// The number that the program has for one; nothing if it isn't followed.
+  std::optional<unsigned> of(mlir::Value buffer);
+  /// Of a branch on a variable that was read right before: nothing between them assigns to it. Only one is asked.
+  bool ask(mlir::scf::IfOp branch, mlir::Value condition, model::Node& node);
+  /// What a `while` asks of variables before anything else, which so is not done where the loop is over.
+  void askBeforeTurns(tile::WhileOp loop, model::Node& node);
+  /// Variables that are read only in a loop mean nothing behind it.
+  void addForgotten(mlir::Operation* loop, model::Node& node) const;
+
+private:
+  std::optional<model::TurnCondition> askedBy(mlir::Value condition);
+  bool askAllOf(mlir::Block& block, mlir::Value condition, mlir::Region& asking, model::Node& node);
+  bool askSilently(mlir::Value condition, mlir::Region& asking, model::Node& node);
+
+  model::Program& program;
+  llvm::DenseMap<mlir::Value, std::optional<unsigned>> numbers;
+};
+
+} // namespace tilewright::ascend
