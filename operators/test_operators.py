@@ -9,6 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tilewright
+
 HERE = Path(__file__).parent
 NAMES = sorted(cases.parent.name for cases in HERE.glob("*/cases.py"))
 # As the tests of conformance: the rounding of the result, and what a sum adds to it.
@@ -38,9 +40,7 @@ def test_operator(name, case):
     torch = pytest.importorskip("torch")
     reference = part(name, "reference")
     dtype = case["dtype"]
-    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
-    arrays = reference.inputs(np.random.default_rng(7), case)
-    arrays = [a.astype(kind) if a.dtype == np.float64 else a for a in arrays]
+    arrays = arrays_of(name, case)
     tensors = [
         torch.from_numpy(a.astype(np.float32)).bfloat16()
         if a.dtype == ml_dtypes.bfloat16
@@ -51,6 +51,26 @@ def test_operator(name, case):
     exact = reference.reference(case, *arrays)
     error = np.abs(actual - exact).max() / np.abs(exact).max()
     assert actual.shape == exact.shape and error <= TOLERANCE[dtype]
+
+
+def arrays_of(name, case):
+    """The operands of a case, in its dtype."""
+    dtype = case["dtype"]
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    arrays = part(name, "reference").inputs(np.random.default_rng(7), case)
+    return [a.astype(kind) if a.dtype == np.float64 else a for a in arrays]
+
+
+@pytest.mark.parametrize(("name", "case"), list(cases()))
+def test_operator_as_the_interpreter_runs_it(name, case):
+    """It also finds what no value shows: races, elements that nobody wrote, indices beyond."""
+    arrays = arrays_of(name, case)
+    kernel = getattr(part(name, "kernel"), name)(**case)
+    defined = tilewright.compile(kernel.prim_func, out_idx=kernel.out_idx, target="reference")
+    actual = np.asarray(defined(*arrays)).astype(np.float64)
+    exact = part(name, "reference").reference(case, *arrays)
+    error = np.abs(actual - exact).max() / np.abs(exact).max()
+    assert actual.shape == exact.shape and error <= TOLERANCE[case["dtype"]]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
