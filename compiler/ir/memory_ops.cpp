@@ -33,6 +33,8 @@ bool tilewright::tile::isKnownOfCall(Value number) {
   if (auto argument = dyn_cast<BlockArgument>(number))
     return isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
   Operation* op = number.getDefiningOp();
+  if (op->getNumOperands() == 0) // the number of a thread or a vector core
+    return op->hasTrait<OpTrait::ConstantLike>();
   return isPure(op) && op->getNumRegions() == 0 && llvm::all_of(op->getOperands(), isKnownOfCall);
 }
 

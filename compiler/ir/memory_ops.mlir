@@ -191,3 +191,12 @@ func.func @f(%n: index) {
   }
   return
 }
+// -----
+func.func @f(%n: index) {
+  tile.launch (%b) in (%n) threads(32) {
+    %tx = tile.thread_id 0
+    // expected-error@+1 {{has dims that are not made of the kernel's arguments}}
+    %s = tile.alloc_sized (%tx) : !tile.buffer<?xf32, shared>
+  }
+  return
+}
