@@ -189,6 +189,18 @@ TEST(InsertFlags, VariablesOfTooManyValues) {
   EXPECT_NE(hand.insert().find("barrier"), std::string::npos);
 }
 
+/// What a turn of a long loop needs is found before what it needs of others.
+TEST(InsertFlags, RandomLongLoops) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases() / 20; ++seed) {
+    insertAndTry(seed, {.branches = seed % 2 == 0, .linear = seed % 3 == 0, .isLong = true}, {},
+                 counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases() / 5);
+  EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
 /// Tiles are loaded row by row, if there are any rows, behind a flag; then as many rows are worked on: they wait for what
 /// the loads have waited for. Without the tie there may be rows of which none has been loaded.
 TEST(InsertFlags, LoopsOfAsManyTurns) {

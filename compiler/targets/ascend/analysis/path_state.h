@@ -116,12 +116,22 @@ public:
   }
 
   bool operator==(const State& other) const {
-    if (count != other.count || values != other.values)
+    return count == other.count && isAs(other, {});
+  }
+  /// The same, but for some flags.
+  bool isAs(const State& other, const std::vector<bool>& leftOut) const {
+    const auto isLeftOut = [&](size_t flag) { return !leftOut.empty() && leftOut[flag]; };
+    if (count.size() != other.count.size() || values != other.values)
       return false;
-    for (size_t row = 0; row < layout->firstFlag + count.size(); ++row)
-      if ((row < layout->firstFlag || count[row - layout->firstFlag] > 0) &&
+    for (size_t flag = 0; flag < count.size(); ++flag)
+      if (count[flag] != other.count[flag] && !isLeftOut(flag))
+        return false;
+    for (size_t row = 0; row < layout->firstFlag + count.size(); ++row) {
+      const size_t flag = row - layout->firstFlag;
+      if ((row < layout->firstFlag || (count[flag] > 0 && !isLeftOut(flag))) &&
           !std::ranges::equal(rows.words(row), other.rows.words(row)))
         return false;
+    }
     return true;
   }
 

@@ -23,18 +23,25 @@ public:
       std::unique_ptr<Removals> removals;
     };
     std::vector<Example> examples;
-    for (std::unique_ptr<Cases::Case>& run : Cases(program).examples()) {
+    const Cases cases(program);
+    for (std::unique_ptr<Cases::Case>& run : cases.examples()) {
       auto removals = std::make_unique<Removals>(run->unrolled.program, run->conflicts,
                                                  state.wanted(), state.mustBeHeld());
       examples.push_back({std::move(run), std::move(removals)});
     }
+    const std::vector<Values> least = cases.leastOnes();
+    const auto smallFor = [&](const Insertion& insertion) {
+      const size_t turns = insertion.why.carriedBy ? 2 : 1;
+      return least[std::min(turns, least.size() - 1)];
+    };
     Removals ofAll(program, conflicts, state.wanted(), state.mustBeHeld());
     std::erase_if(result.insertions, [&](const Insertion& insertion) {
       const unsigned number = insertion.number;
       const auto isNeeded = [&](const Example& example) {
         return example.removals->areMissed(number);
       };
-      if (std::ranges::any_of(examples, isNeeded) || !isNeverNeeded(number, ofAll, proof))
+      if (std::ranges::any_of(examples, isNeeded) || isMissedIn(smallFor(insertion), insertion) ||
+          !isNeverNeeded(number, ofAll, proof))
         return false;
       ofAll.takeOut(number);
       remove(program, number);
@@ -47,6 +54,9 @@ public:
   }
 
   bool endTurns() {
+    const auto takesTurns = [](const Insertion& insertion) { return insertion.slots > 1; };
+    if (std::ranges::none_of(result.insertions, takesTurns))
+      return false;
     std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled);
     if (!unrolled || !unrolled->isComplete)
       return false;
@@ -74,6 +84,24 @@ public:
   }
 
 private:
+  /// Whether what an insertion is there for is out of order without it in a small run.
+  bool isMissedIn(const Values& run, const Insertion& insertion) const {
+    if (insertion.holds)
+      return false;
+    const NodePair why{insertion.why.earlier, insertion.why.later};
+    const Slice slice(program, {why}, /*withAllSyncs=*/false);
+    const std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled, run, {}, &slice);
+    if (!unrolled || !unrolled->isComplete)
+      return false;
+    const auto isMissed = [&](const Hazard& hazard) {
+      return slice.isAsked(unrolled->origins[hazard.earlier->id],
+                           unrolled->origins[hazard.later->id]) &&
+             state.isWanted(hazard);
+    };
+    return hasHazard(unrolled->program, Conflicts(unrolled->program), isMissed, insertion.number,
+                     [](unsigned) { return false; });
+  }
+
   /// Whether in no run a statement misses an insertion: of those only that `check` can't answer for.
   bool isNeverNeeded(unsigned number, Removals& ofAll, RunProof& proof) const {
     const Verdict verdict = ofAll.check(number);

@@ -33,6 +33,8 @@ struct Mix {
   bool ties = false;
   /// Loops that ask for a variable which their turns count.
   bool counters = false;
+  /// Most of it is one long loop.
+  bool isLong = false;
 };
 
 /// That random programs have.
@@ -41,7 +43,10 @@ constexpr unsigned kFirstValue = 1U << 24, kSecondValue = kFirstValue + 1;
 class RandomProgram {
 public:
   RandomProgram(unsigned seed, Mix mix) : mix(mix), random(seed) {
-    fill(program.body, nullptr, 0, below(3) + 2);
+    if (mix.isLong)
+      fillLong();
+    else
+      fill(program.body, nullptr, 0, below(3) + 2);
     if (mix.userFlags)
       addUserFlags();
   }
@@ -53,6 +58,14 @@ private:
   }
   bool chance(int percent) {
     return below(100) < percent;
+  }
+
+  void fillLong() {
+    addStatement(program.body, nullptr);
+    Node* loop = program.add(program.body, nullptr, NodeKind::Loop);
+    loop->trips = chance(50) ? -1 : 2 + below(4);
+    fill(loop->body, loop, 1, 24 + below(4));
+    addStatement(program.body, nullptr);
   }
 
   void fill(Block& block, Node* parent, unsigned depth, int64_t count) {

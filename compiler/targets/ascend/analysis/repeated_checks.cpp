@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/repeated_checks.h"
+#include "compiler/targets/ascend/analysis/known_turns.h"
 #include "compiler/targets/ascend/analysis/walk.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace tilewright::ascend::model {
 
@@ -65,33 +67,44 @@ private:
 
 namespace {
 
-bool isIn(const Node& node, unsigned insertion) {
-  const auto isIt = [insertion](const Sync& sync) { return sync.insertion == insertion; };
-  const auto holds = [insertion](const Node* inner) { return isIn(*inner, insertion); };
-  return isIt(node.sync) || std::ranges::any_of(node.before, isIt) ||
-         std::ranges::any_of(node.after, isIt) || std::ranges::any_of(node.body, holds) ||
-         std::ranges::any_of(node.otherwise, holds);
-}
-
-/// The first node of a block that has something of an insertion, and the one behind the last; both its end if none has.
-std::pair<size_t, size_t> placesOf(const Block& block, unsigned insertion) {
-  size_t first = block.size(), end = block.size();
-  for (size_t at = 0; at < block.size(); ++at)
-    if (isIn(*block[at], insertion)) {
-      first = std::min(first, at);
-      end = at + 1;
-    }
-  return {first, end};
+/// A loop of one kind of core that most of a program is; null: there is none.
+const Node* longLoopOf(const Program& program) {
+  constexpr size_t least = 24;
+  const auto found = std::ranges::find_if(program.body, [&](const Node* node) {
+    return node->kind == NodeKind::Loop && node->body.size() >= least &&
+           node->body.size() > program.body.size();
+  });
+  const auto isOfCube = [](const Node& node) {
+    return node.kind == NodeKind::Statement && node.queue.agent == Agent::Cube;
+  };
+  const auto cubes = std::ranges::count_if(program.nodes, isOfCube);
+  const auto all = std::ranges::count(program.nodes, NodeKind::Statement, &Node::kind);
+  return found != program.body.end() && (cubes == 0 || cubes == all) ? *found : nullptr;
 }
 
 } // namespace
 
 FirstHazards::FirstHazards(const Program& program, const Conflicts& conflicts,
                            WantedHazard isWanted)
-    : program(program), conflicts(conflicts), isWanted(std::move(isWanted)) {}
+    : program(program), conflicts(conflicts), isWanted(std::move(isWanted)),
+      loop(longLoopOf(program)) {
+  if (loop && !Walk(program, conflicts, kNone).areTurnsAlike(loop))
+    loop = nullptr;
+  if (!loop)
+    return;
+  const auto at = std::ranges::find(program.body, loop);
+  before = static_cast<size_t>(at - program.body.begin());
+  toItsEnd.assign(program.body.begin(), at);
+  toItsEnd.insert(toItsEnd.end(), loop->body.begin(), loop->body.end());
+}
 FirstHazards::~FirstHazards() = default;
 
 std::vector<Hazard> FirstHazards::find() {
+  if (loop) {
+    if (std::vector<Hazard> found = findInTurn(); !found.empty())
+      return found;
+    loop = nullptr;
+  }
   Walk walk(program, conflicts, kNone, Question::OfFirst, &isWanted);
   if (!known || !known->areOf(walk))
     known = std::make_unique<Checkpoints>(walk, program.body);
@@ -104,8 +117,41 @@ std::vector<Hazard> FirstHazards::find() {
   return walk.finish(states).hazards;
 }
 
+/// Of those that no turn of a loop carries to the next one.
+std::vector<Hazard> FirstHazards::findInTurn() {
+  const WantedHazard isOfTurn = [this](const Hazard& hazard) {
+    return !hazard.carriedBy && isWanted(hazard);
+  };
+  Walk walk(program, conflicts, kNone, Question::OfFirst, &isOfTurn);
+  if (!knownInTurn || !knownInTurn->areOf(walk))
+    knownInTurn = std::make_unique<Checkpoints>(walk, toItsEnd);
+  size_t at = knownInTurn->lastTo(toItsEnd.size());
+  States states = knownInTurn->startAt(at, walk, program.flags.size());
+  walk.enterTurn(loop);
+  for (; at < toItsEnd.size() && !walk.isAnswered(); ++at) {
+    knownInTurn->note(at, states);
+    if (at == before)
+      walk.synchronise(loop->before, loop, states);
+    walk.walkNode(toItsEnd[at], states);
+  }
+  std::vector<Hazard> found = walk.verdictSoFar().hazards;
+  std::erase_if(found, std::not_fn(isOfTurn));
+  return found;
+}
+
+/// Where something of an insertion stands first, up to the end of the long loop's body.
+size_t FirstHazards::firstOf(unsigned insertion) const {
+  const size_t first = placesOf(toItsEnd, insertion).first;
+  const bool isAtLoop = std::ranges::any_of(
+      loop->before, [&](const Sync& sync) { return sync.insertion == insertion; });
+  return isAtLoop ? std::min(first, before) : first;
+}
+
 void FirstHazards::noteInsertion(unsigned number) {
-  known->forgetBehind(placesOf(program.body, number).first);
+  if (known)
+    known->forgetBehind(placesOf(program.body, number).first);
+  if (loop && knownInTurn)
+    knownInTurn->forgetBehind(firstOf(number));
 }
 
 Removals::Removals(const Program& program, const Conflicts& conflicts, WantedHazard isWanted,
@@ -123,8 +169,10 @@ bool Removals::isReady() {
     passed.clear(); // they are of those that were known
     lastUnmissed = kNone;
     known = std::make_unique<Checkpoints>(walk, program.body);
+    turns = std::make_unique<KnownTurns>(program, walk);
     isClean = true;
   }
+  turns->begin(walk, kNone);
   size_t at = known->lastTo(program.body.size());
   States states = known->startAt(at, walk, program.flags.size());
   for (; at < program.body.size() && !walk.isAnswered(); ++at) {
@@ -134,6 +182,8 @@ bool Removals::isReady() {
   const Verdict verdict = walk.finish(states);
   isChanged = false;
   isClean = isClean && !isAny(verdict);
+  if (isClean)
+    turns->keep();
   return isClean;
 }
 
@@ -147,6 +197,7 @@ Verdict Removals::walkWithout(unsigned without, bool areAllAsked) {
     return before && *before == states;
   };
   passed.clear();
+  turns->begin(walk, without);
   size_t at = known->lastTo(first);
   States states = known->startAt(at, walk, program.flags.size());
   for (; at < program.body.size() && !walk.isAnswered() && !isAsBefore(at, states); ++at) {
@@ -178,8 +229,10 @@ void Removals::takeOut(unsigned number) {
     for (auto& [node, states] : passed)
       known->replace(node, std::move(states));
     passed.clear();
+    turns->keep();
   } else {
     known->forgetBehind(placesOf(program.body, number).first);
+    turns->forget();
     isChanged = true;
   }
   lastUnmissed = kNone;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The questions of happens_before.h, asked of one program again and again: what is known before some nodes of its
-/// outermost block is kept, so that each walk begins where something is new, and ends where all is as it was.
+/// outermost block, and of the loops in it (known_turns.h), is kept, so that each walk begins where something is new, and ends
+/// where all is as it was.
 #pragma once
 
 #include "compiler/targets/ascend/analysis/happens_before.h"
@@ -11,9 +12,11 @@ namespace tilewright::ascend::model {
 
 /// What is known before nodes of a program's outermost block.
 class Checkpoints;
+class KnownTurns;
 class State;
 
-/// As `hazardsOfFirst`, again and again: of a program of which only what stands behind the last insertions changes.
+/// As `hazardsOfFirst`, again and again: of a program of which only what stands behind the last insertions changes. Where
+/// most of it is one long loop, what its first turn has comes first, so that not all turns are walked each time.
 class FirstHazards {
 public:
   FirstHazards(const Program& program, const Conflicts& conflicts, WantedHazard isWanted);
@@ -25,10 +28,19 @@ public:
   void noteInsertion(unsigned number);
 
 private:
+  std::vector<Hazard> findInTurn();
+  size_t firstOf(unsigned insertion) const;
+
   const Program& program;
   const Conflicts& conflicts;
   WantedHazard isWanted;
   std::unique_ptr<Checkpoints> known;
+  /// The long loop, as long as its first turn is asked for; what stands before it, with its body, and how much of that is
+  /// before it; and what is known there.
+  const Node* loop = nullptr;
+  Block toItsEnd;
+  size_t before = 0;
+  std::unique_ptr<Checkpoints> knownInTurn;
 };
 
 /// As `hasHazard`, of one insertion after the other.
@@ -54,6 +66,7 @@ private:
   WantedHazard isWanted;
   IsWantedFlag mustBeHeld;
   std::unique_ptr<Checkpoints> known;
+  std::unique_ptr<KnownTurns> turns; ///< of loops of the outermost block
   std::vector<std::pair<const Node*, std::vector<State>>> passed; ///< on the last walk
   unsigned lastUnmissed = kNone;                                  ///< on that
   bool isClean = true;                                            ///< with all insertions

@@ -69,6 +69,8 @@ TEST(RepeatedChecks, SayWhatOneCheckSays) {
   for (unsigned seed = 0; seed < cases() / 2; ++seed) {
     asked += takeOutOf({.linear = seed % 2 == 0}, seed);
     asked += takeOutOf({.cube = true, .linear = false, .exits = seed % 2 == 0}, seed);
+    if (seed % 20 == 0)
+      asked += takeOutOf({.linear = seed % 40 == 0, .isLong = true}, seed);
     ASSERT_FALSE(::testing::Test::HasFailure());
   }
   EXPECT_GT(asked, cases());

@@ -21,6 +21,7 @@ struct Turn {
   int64_t least = 0, most = kEndless;
   int64_t leastLeft = 0, mostLeft = kEndless;
   int64_t phase = 0, period = 1;
+  bool operator==(const Turn&) const = default;
 };
 
 class Turns {

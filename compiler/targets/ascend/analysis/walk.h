@@ -63,15 +63,29 @@ public:
     return states;
   }
   void walkNode(const Node* node, States& states) {
-    for (State& state : states)
-      for (const Sync& sync : node->before)
-        synchronise(sync, node, state);
+    synchronise(node->before, node, states);
     walkInner(node, states);
     for (const unsigned variable : node->forgets)
       assign(variable, kNoValue, node, states);
+    synchronise(node->after, node, states);
+  }
+  /// Whether a walk takes all turns of a loop for one that nothing is known of.
+  bool areTurnsAlike(const Node* loop) const {
+    const Turns::Ends ends = turns.endsOf(loop);
+    const bool isCounted = loop->trips < 0 || loop->trips > 2;
+    return isCounted && ends.first == 0 && ends.last == 0 && conflicts.periodOf(loop) == 1 &&
+           loop->goesOn.empty() && loop->notes == kNone && loop->goesBy == kNone;
+  }
+  /// In parts: one turn of such a loop, without what stands around it.
+  void enterTurn(const Node* loop) {
+    phases[loop->id] = 0;
+    const int64_t most = loop->trips < 0 ? kEndless : loop->trips - 1;
+    turns.set(loop, {0, most, 0, most});
+  }
+  void synchronise(const std::vector<Sync>& syncs, const Node* at, States& states) {
     for (State& state : states)
-      for (const Sync& sync : node->after)
-        synchronise(sync, node, state);
+      for (const Sync& sync : syncs)
+        synchronise(sync, at, state);
   }
   Verdict finish(const States& states) {
     for (const State& state : states)
@@ -97,6 +111,9 @@ public:
   size_t bits() const {
     return numBits;
   }
+
+  /// Walks the body of a loop in its place; false if that is left to it.
+  std::function<bool(const Node* loop, const Turn& turn, States& states)> walkBody;
 
   CrossTimes times; ///< if flags are asked for
 
@@ -615,7 +632,8 @@ private:
     turn.phase %= turn.period;
     phases[loop->id] = static_cast<unsigned>(turn.phase);
     turns.set(loop, turn);
-    walk(loop->body, states);
+    if (!walkBody || !walkBody(loop, turn, states))
+      walk(loop->body, states);
     for (State& state : states)
       goOn(loop, state);
   }
