@@ -96,6 +96,15 @@ TEST(NpuAccess, BarriersInside) {
             (Texts{"*W 16", "*R 16", "R 640", "*R 256", "W 256"}));
   EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1 clear"),
             (Texts{"W 16", "R 640"}));
+  // Rows of which the run tells the length may be short, and become numbers without a barrier.
+  EXPECT_EQ(
+      accessesOf("npu.reduce sum " + x + ", " + x + scratch +
+                 "4 x 80 counts(%c16 x %n) pitch 80 dim 1 clear"),
+      (Texts{"W at most 16", "R at most 4 * 256 by 320", "*R at most 1280", "*R 256", "W 256"}));
+  EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch +
+                       "4 x 80 counts(%c16 x %n) pitch 80 dim 1"),
+            (Texts{"*W at most 16", "*R at most 16", "R at most 4 * 256 by 320", "*R at most 1280",
+                   "*R 256", "W 256"}));
   // Columns are combined row by row, the first two at once.
   EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 0 clear"),
             (Texts{"W 160", "*R 160", "*W 160", "R 320", "*R 640"}));

@@ -313,8 +313,10 @@ void ReduceOp::getAccesses(Accesses& accesses) {
   // Rows of one repeat become numbers at once, and columns are combined in the target.
   const bool isLong = columns * int64_t(type.getElementBits()) / 8 > kRepeatBytes;
   const bool hasScratch = getDim() == 1 && (isLong || !getClear());
+  // Rows that turn out to be short need no barrier.
+  const bool isSurelyLong = isLong && (!getColumnCount() || getConstantIntValue(getColumnCount()));
   Access target{getTarget(), getTargetOffset(), results, true};
-  target.isBehindBarrier = hasScratch;
+  target.isBehindBarrier = getDim() == 1 && (isSurelyLong || !getClear());
   accesses.push_back(target);
   if (!getClear()) {
     target.isWrite = false;

@@ -214,6 +214,35 @@ def test_integers_go_line_by_line(dim: int) -> None:
         np.testing.assert_array_equal(c, wanted)
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+def test_results_that_something_else_has_written_before(dim: int) -> None:
+    """Rows of less than 256 bytes become numbers without a barrier, those of more behind one."""
+    kept = COLUMNS if dim == 0 else ROWS
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((ROWS, COLUMNS), "float32"),
+        m: T.int32,
+        n: T.int32,
+        C: T.Tensor((kept,), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((ROWS, COLUMNS), "float32")
+            c = T.alloc_ub((kept,), "float32")
+            T.copy(A, a)
+            T.tile.fill(c, 7.0)
+            T.reduce_max(a, c, dim, real_shape=[m, n])
+            T.copy(c, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a = numbers("float32", ROWS, COLUMNS)
+    for m, n in ((24, 200), (24, 5), (1, 200), (2, 3), (3, 0), (0, 3)):
+        c = np.zeros(kept, np.float32)
+        kernel(a, m, n, c)
+        wanted = expected("max", dim, a[:m, :n], np.full_like(c, 7), clear=True)
+        np.testing.assert_array_equal(c, wanted)
+
+
 @T.prim_func
 def shared(  # type: ignore[no-untyped-def]
     A: T.Tensor((64, 64), "float32"), m: T.int32, n: T.int32, C: T.Tensor((2, 64), "float32")
