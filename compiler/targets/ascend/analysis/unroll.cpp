@@ -35,19 +35,28 @@ public:
   int64_t mostUnknown =
       kEndless; ///< turns of loops of unknown length, of which only the first ones are written out
 
-  /// Nothing if more than `most` nodes would result.
+  /// Nothing if more than `most` nodes would result: they are counted before any is made.
   std::optional<Unrolled> run(size_t most) {
     mostNodes = most;
-    copy(source.body, result.program.body, nullptr);
-    if (isTooLong())
-      return std::nullopt;
+    for (const bool counts : {true, false}) {
+      isCounting = counts;
+      numNodes = iterations = ownTurn = lastOwnTurn = 0;
+      turns.assign(source.nodes.size(), {});
+      result.isComplete = true;
+      copy(source.body, result.program.body, nullptr);
+      if (isTooLong())
+        return std::nullopt;
+    }
     return std::move(result);
   }
 
 private:
   Node* add(const Node* origin, Block& block, Node* parent, NodeKind kind) {
+    ++numNodes;
+    if (isCounting)
+      return &counted;
     result.origins.push_back(origin);
-    result.turns.push_back(open);
+    result.turns.push_back(kind == NodeKind::Statement ? open : std::map<const Node*, int64_t>());
     Node* node = result.program.add(block, parent, kind);
     node->tag = origin->tag;
     return node;
@@ -72,6 +81,8 @@ private:
       if (slice && !slice->keepsAccesses(node))
         return addBarrier(node, to, parent);
       Node* made = add(node, to, parent, NodeKind::Statement);
+      if (isCounting)
+        return;
       made->queue = node->queue;
       made->whole = node->whole;
       made->turn = ownTurn;
@@ -97,7 +108,8 @@ private:
       made->compares = node->compares;
       made->isBoth = node->isBoth;
       made->asksMore = node->asksMore;
-      fixConditions(*node, *made);
+      if (!isCounting)
+        fixConditions(*node, *made);
       copy(node->body, made->body, made);
       copy(node->otherwise, made->otherwise, made);
       return forget(node, to, parent);
@@ -106,8 +118,7 @@ private:
       copyLoop(node, to, parent);
       return forget(node, to, parent);
     case NodeKind::Assign:
-      addAssign(node, node->variable, node->value, to, parent);
-      result.program.nodes.back().isStep = node->isStep;
+      addAssign(node, node->variable, node->value, to, parent)->isStep = node->isStep;
       return;
     }
   }
@@ -115,7 +126,7 @@ private:
   /// Iterations of which nothing is kept make no node, but there may be 2^40 of them.
   bool isTooLong() const {
     constexpr unsigned mostIterations = 1U << 16;
-    return result.program.nodes.size() > mostNodes || iterations > mostIterations;
+    return numNodes > mostNodes || iterations > mostIterations;
   }
 
   bool asksFor(unsigned variable) const {
@@ -128,10 +139,11 @@ private:
         addAssign(node, variable, kNoValue, to, parent);
   }
 
-  void addAssign(const Node* origin, unsigned variable, int value, Block& to, Node* parent) {
+  Node* addAssign(const Node* origin, unsigned variable, int value, Block& to, Node* parent) {
     Node* made = add(origin, to, parent, NodeKind::Assign);
     made->variable = variable;
     made->value = value;
+    return made;
   }
 
   /// That a statement has inside.
@@ -245,6 +257,7 @@ private:
       rest->mostTrips = std::max<int64_t>(loop->mostTrips - first, 0);
     rest->whole = loop->whole;
     rest->asksMore = loop->asksMore;
+    rest->goesOn.clear();
     for (const TurnCondition& each : loop->goesOn)
       if (asksFor(each.variable))
         rest->goesOn.push_back(each);
@@ -284,9 +297,13 @@ private:
   }
 
   void copySyncs(const std::vector<Sync>& syncs, const Node* origin, Block& to, Node* parent) {
-    for (Sync sync : syncs) {
-      if (slice && !slice->keeps(sync, origin))
+    for (const Sync& kept : syncs) {
+      if (slice && !slice->keeps(kept, origin))
         continue;
+      Node* made = add(origin, to, parent, NodeKind::Sync);
+      if (isCounting)
+        continue;
+      Sync sync = kept;
       std::vector<Term> left;
       for (Term& term : sync.turns)
         if (settle(term))
@@ -294,7 +311,7 @@ private:
         else
           left.push_back(std::move(term));
       sync.turns = std::move(left);
-      add(origin, to, parent, NodeKind::Sync)->sync = sync;
+      made->sync = std::move(sync);
     }
   }
 
@@ -411,7 +428,9 @@ private:
   const Answers answers;
   Values values;
   const Slice* slice; ///< null: all of the program
-  size_t mostNodes = 0;
+  size_t mostNodes = 0, numNodes = 0;
+  bool isCounting = false;
+  Node counted;                          ///< stands for each node while they are counted
   unsigned iterations = 0;               ///< that have been copied
   std::vector<unsigned> around;          ///< the numbers of those that are being copied
   std::vector<CopiedTurn> turns;         ///< by loop: of the iteration that is being copied

@@ -14,7 +14,7 @@ struct Unrolled {
   Program program;
   /// By node of `program`: what it is an iteration of.
   std::vector<const Node*> origins;
-  /// By node of `program`: in which turns of the loops around its origin, of those that are written out.
+  /// By node of `program`: of a statement, in which turns of the loops around its origin, of those that are written out.
   std::vector<std::map<const Node*, int64_t>> turns;
   /// Nothing is left of any loop.
   bool isComplete = true;
