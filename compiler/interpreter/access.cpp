@@ -211,10 +211,21 @@ mlir::LogicalResult Machine::notePart(mlir::Operation* op, const BufferValue& bu
       last = {};
       last.round = gridRound;
     }
-    if (last.blocks.findRace(kind, blockNumber))
-      return reportAmong("blocks of the grid", last.blocks, blockNumber);
-    last.blocks.add(kind, blockNumber, op);
+    if (followsOrders) {
+      if (!last.ordered)
+        last.ordered = std::make_unique<OrderedElement>();
+      ThreadPlace place = placeOf(*acting);
+      place.isWhole = !running;
+      if (auto race = last.ordered->blocks.note(kind, place, op))
+        return report("blocks of the grid", race->at, race->isWithAtomic);
+    } else {
+      if (last.blocks.findRace(kind, blockNumber))
+        return reportAmong("blocks of the grid", last.blocks, blockNumber);
+      last.blocks.add(kind, blockNumber, op);
+    }
   }
+  if (last.ordered && kind == AccessKind::Write)
+    last.ordered->released = nullptr;
   if (running) {
     if (!last.threads)
       last.threads = std::make_unique<ThreadTouches>();

@@ -245,6 +245,8 @@ mlir::LogicalResult Machine::runAtomic(Agent& agent, tile::AtomicOp op) {
     const mlir::LogicalResult stored =
         write(op, target, indices, scalar(agent, op.getValue()), op.getInBounds());
     isAtomic = outer;
+    if (followsOrders)
+      synchronize(agent, op, target, indices);
     return stored;
   }
   auto before = read(op, target, indices, op.getInBounds());
@@ -258,6 +260,8 @@ mlir::LogicalResult Machine::runAtomic(Agent& agent, tile::AtomicOp op) {
       agent.scalars[op.getPrevious()] = before->value_or(Scalar());
   }
   isAtomic = outer;
+  if (followsOrders)
+    synchronize(agent, op, target, indices);
   return result;
 }
 

@@ -96,6 +96,7 @@ mlir::LogicalResult Machine::run() {
       if (failed(runGrid(launch)))
         return mlir::failure();
       ++gridRound; // what this launch did is ordered before what comes
+      blockNumber = -1;
       ++host.scopes.back().next;
     } else if (step(host) == Outcome::Failed) {
       return mlir::failure();
@@ -108,6 +109,7 @@ mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
   Agent nobody;
   llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
   unusedOps = tile::unusedOps(kernel);
+  followsOrders = !launch.getNpu() && hasOrders(launch);
   if (launch.getNpu())
     return runNpuGrid(launch, grid);
   if (llvm::any_of(grid, [](int64_t extent) { return extent < 0; })) {
@@ -153,47 +155,6 @@ void Machine::makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds,
     agent.scopes.back().endThread = threadCount;
   }
   order(everyone(block));
-}
-
-void Machine::order(llvm::ArrayRef<Agent*> agents) {
-  ++meetings;
-  Block& block = *agents.front()->block;
-  for (Agent* agent : agents)
-    agent->meeting = meetings;
-  if (agents.size() == block.agents.size()) {
-    block.round = meetings;
-    for (Agent* agent : agents)
-      agent->known = nullptr;
-    return;
-  }
-  // Those who met before and nobody else have theirs to themselves.
-  const Knowledge* first = agents.front()->known.get();
-  const bool areSame =
-      first && agents.front()->known.use_count() == long(agents.size()) &&
-      llvm::all_of(agents, [&](Agent* agent) { return agent->known.get() == first; });
-  if (!areSame) {
-    auto together = std::make_shared<Knowledge>(block.agents.size(), 0);
-    const Knowledge* added = nullptr;
-    for (Agent* agent : agents) {
-      const Knowledge* own = agent->known.get();
-      if (own && own != added)
-        for (auto [all, more] : llvm::zip(*together, *own))
-          all = std::max(all, more);
-      added = own;
-    }
-    for (Agent* agent : agents)
-      agent->known = together;
-  }
-  for (Agent* agent : agents)
-    (*agent->known)[size_t(agent->thread)] = meetings;
-}
-
-ThreadPlace Machine::placeOf(const Agent& agent) {
-  return {.block = agent.block->number,
-          .thread = agent.thread,
-          .blockRound = agent.block->round,
-          .meeting = agent.meeting,
-          .known = agent.known.get()};
 }
 
 /// Blocks that wait for each other: each runs until it is done or waits for the others.
@@ -242,6 +203,7 @@ mlir::LogicalResult Machine::runBlock(Block& block) {
   llvm::scope_exit stop([&] { running = nullptr; });
   while (true) {
     for (Agent& agent : agents) {
+      acting = &agent;
       running = agents.size() > 1 ? &agent : nullptr;
       memory.changeUnseen(); // what another agent has done is not all in memory
       while (!agent.isDone() && !agent.waitsAt) {
@@ -264,9 +226,12 @@ mlir::LogicalResult Machine::runBlock(Block& block) {
 mlir::LogicalResult Machine::meetAt(llvm::ArrayRef<Agent*> agents, bool isPart,
                                     mlir::Operation* op) {
   const bool isMeeting = !isOfGroups(*op); // those who part don't wait for each other
-  if (isPart && isMeeting) {               // what a group does races with other groups
+  acting = agents.front();
+  if (isPart && isMeeting) { // what a group does races with other groups
     order(agents);
     running = agents.front();
+  } else if (isMeeting && followsOrders) {
+    shareClocks(agents);
   }
   if (failed(runCollective(agents, op)))
     return mlir::failure();

@@ -54,6 +54,8 @@ struct Agent {
   int64_t meeting = 0; ///< the last one that it took part in
   /// What those who met last know together; null where all of the block have met since.
   std::shared_ptr<Knowledge> known;
+  /// What atomics with an order told it of other blocks, and the last of these that it took part of.
+  std::shared_ptr<const Clock> others, acquired;
   bool isDone() const {
     return scopes.empty();
   }
@@ -93,8 +95,6 @@ private:
   static bool waitsForGrid(const Block& block);
   mlir::LogicalResult meet(llvm::MutableArrayRef<Agent> agents);
   mlir::LogicalResult meetAt(llvm::ArrayRef<Agent*> agents, bool isPart, mlir::Operation* op);
-  /// What these have done is ordered before what they do from here on.
-  void order(llvm::ArrayRef<Agent*> agents);
   mlir::LogicalResult runCollective(llvm::ArrayRef<Agent*> agents, mlir::Operation* op);
   mlir::LogicalResult checkUniform(llvm::ArrayRef<Agent*> agents, mlir::Operation* op);
   /// What a thread has there; nothing where it has written nothing.
@@ -111,6 +111,19 @@ private:
   mlir::LogicalResult enterParallel(Agent& agent, tile::ParallelOp op);
   void setPoint(Agent& agent, tile::ParallelOp op);
   bool needsOthers(const Agent& agent, mlir::Operation& op) const;
+
+  // ordering.cpp: what comes before what
+  /// What these have done is ordered before what they do from here on.
+  void order(llvm::ArrayRef<Agent*> agents);
+  static void shareClocks(llvm::ArrayRef<Agent*> agents);
+  /// Whether atomics of the launch order what is around them.
+  static bool hasOrders(tile::LaunchOp launch);
+  /// What an atomic that has been done orders by its memory order.
+  void synchronize(Agent& agent, tile::AtomicOp op, BufferValue& target,
+                   llvm::ArrayRef<int64_t> indices);
+  static void acquire(Agent& agent, const std::shared_ptr<const Clock>& released);
+  void release(Agent& agent, std::shared_ptr<const Clock>& released);
+  static ThreadPlace placeOf(const Agent& agent);
 
   // npu.cpp: the agents of an NPU's block
   mlir::LogicalResult runNpuGrid(tile::LaunchOp launch, llvm::ArrayRef<int64_t> grid);
@@ -201,7 +214,6 @@ private:
                                llvm::ArrayRef<int64_t> indices, int64_t offset, uint64_t bits,
                                bool isWrite, bool isKept);
   Access& accessOf(Storage& storage, int64_t bitOffset);
-  static ThreadPlace placeOf(const Agent& agent);
   /// What the same memory may be called: `narrowestOfViews` and `usesAddresses`.
   void findNames();
 
@@ -235,11 +247,13 @@ private:
   bool usesAddresses = false;
   llvm::DenseMap<uint64_t, Access> accessesByAddress;
   bool threadsDiffer = false;
+  bool followsOrders = false; ///< as `hasOrders` says
   /// The parallel loop that runs, and its iteration; -1 outside.
   int64_t epoch = 0, iteration = -1;
   /// The thread that runs, of a block whose threads are told apart; null where they run as one.
   const Agent* running = nullptr;
-  int64_t meetings = 0; ///< of the threads of all blocks: the rounds' numbers
+  const Agent* acting = nullptr; ///< the agent that runs, of all that run as one the first
+  int64_t meetings = 0;          ///< of the threads of all blocks: the rounds' numbers
   /// The number of the block that runs, and whether an atomic update runs.
   int64_t blockNumber = -1;
   int64_t blockCount = 0;

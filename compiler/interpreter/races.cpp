@@ -45,6 +45,75 @@ void Touches::add(AccessKind kind, int64_t who, mlir::Operation* op) {
   lastAt[size_t(kind)] = op;
 }
 
+/// Kinds of touches by another block with which one races where nothing orders them.
+static llvm::ArrayRef<AccessKind> rivalsOf(AccessKind kind) {
+  static constexpr AccessKind ofWrite[] = {AccessKind::Write, AccessKind::Read,
+                                           AccessKind::AtomicRead, AccessKind::AtomicUpdate};
+  static constexpr AccessKind ofRead[] = {AccessKind::Write, AccessKind::AtomicUpdate};
+  static constexpr AccessKind ofUpdate[] = {AccessKind::Write, AccessKind::Read};
+  switch (kind) {
+  case AccessKind::Read:
+    return ofRead;
+  case AccessKind::AtomicRead:
+    return llvm::ArrayRef(ofWrite).take_front();
+  case AccessKind::AtomicUpdate:
+    return ofUpdate;
+  default:
+    return ofWrite;
+  }
+}
+
+/// Whether a touch, but for the thread's own, is ordered before what the thread does now.
+bool BlockTouches::isBefore(const Touch& touch, const ThreadPlace& place) {
+  const bool isOwn = touch.block == place.block;
+  if (isOwn && place.isWhole)
+    return true;
+  const BlockTimes* times = place.others && !isOwn ? place.others->find(touch.block) : nullptr;
+  const Knowledge* known = isOwn ? place.known : times ? times->threads.get() : nullptr;
+  const int64_t round = isOwn ? place.blockRound : times ? times->round : -1;
+  if (round > touch.meeting)
+    return true;
+  if (touch.warp == kWhole)
+    return false;
+  uint32_t lanes = touch.lanes;
+  if (isOwn && touch.warp == place.warp())
+    lanes &= ~place.lane();
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto thread = size_t(touch.warp * tile::kWarpSize + llvm::countr_zero(lanes));
+    if (!known || (*known)[thread] <= touch.meeting)
+      return false;
+  }
+  return true;
+}
+
+std::optional<Race> BlockTouches::note(AccessKind kind, const ThreadPlace& place,
+                                       mlir::Operation* op) {
+  for (AccessKind theirs : rivalsOf(kind))
+    for (const Touch& before : llvm::reverse(touches[size_t(theirs)]))
+      if (before.block != place.block && !isBefore(before, place))
+        return Race{before.op, isAtomic(kind) || isAtomic(theirs)};
+  add(kind, place, op);
+  return std::nullopt;
+}
+
+void BlockTouches::add(AccessKind kind, const ThreadPlace& place, mlir::Operation* op) {
+  auto& same = touches[size_t(kind)];
+  const Touch touch{op, place.block, place.isWhole ? place.blockRound : place.meeting,
+                    place.isWhole ? kWhole : place.warp(), place.isWhole ? 0 : place.lane()};
+  // What the block did last stands at the end.
+  for (size_t at = same.size(); at-- > 0 && same[at].block == place.block;) {
+    if (same[at].warp == touch.warp && same[at].meeting == touch.meeting) {
+      same[at].lanes |= touch.lanes;
+      same[at].op = op;
+      return;
+    }
+    // Who comes after this touch comes after one that is before it.
+    if (isBefore(same[at], place))
+      same.erase(same.begin() + at);
+  }
+  same.push_back(touch);
+}
+
 void Authors::keepIf(int64_t itsBlock, uint64_t bits) {
   if (block == itsBlock && value == bits)
     return;
@@ -108,8 +177,8 @@ bool ThreadTouches::isAfterWriter(const ThreadPlace& place, uint64_t bits) const
          });
 }
 
-std::optional<ThreadTouches::Race> ThreadTouches::note(AccessKind kind, const ThreadPlace& place,
-                                                       mlir::Operation* op, uint64_t bits) {
+std::optional<Race> ThreadTouches::note(AccessKind kind, const ThreadPlace& place,
+                                        mlir::Operation* op, uint64_t bits) {
   if (blockRound != place.blockRound) {
     touches.clear();
     blockRound = place.blockRound;

@@ -2,6 +2,7 @@
 /// Who touched an element since the last point that orders all, for finding races.
 #pragma once
 
+#include "compiler/interpreter/clocks.h"
 #include "compiler/ir/thread_groups.h"
 
 #include "mlir/IR/Operation.h"
@@ -40,16 +41,20 @@ private:
   std::array<mlir::Operation*, kKinds> lastAt = {};
 };
 
-/// Threads meet where they wait for each other, and these meetings are numbered. By thread of the block: its last
-/// meeting that is before what the one who knows this does now, itself or through meetings of others.
-using Knowledge = std::vector<int64_t>;
+/// A touch that races with another one.
+struct Race {
+  mlir::Operation* at = nullptr; ///< the other one
+  bool isWithAtomic = false;     ///< one of the two
+};
 
-/// A thread, and what orders it with others of its block.
+/// A thread, or all of a block, and what orders it with others of its block and with other blocks.
 struct ThreadPlace {
   int64_t block = 0, thread = 0;
   int64_t blockRound = 0;           ///< the last meeting of all threads of the block
   int64_t meeting = 0;              ///< its own last one
   const Knowledge* known = nullptr; ///< of meetings since the block's; null without any
+  const Clock* others = nullptr;    ///< what atomics told of other blocks; null without any
+  bool isWhole = false;             ///< all of the block
 
   int64_t warp() const {
     return thread / tile::kWarpSize;
@@ -81,10 +86,6 @@ private:
 /// What the threads of one block did with an element since all of them met.
 class ThreadTouches {
 public:
-  struct Race {
-    mlir::Operation* at = nullptr; ///< the other one
-    bool isWithAtomic = false;     ///< one of the two
-  };
   /// Notes a touch of an element that holds `bits` behind it, or gives one that it races with.
   std::optional<Race> note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op,
                            uint64_t bits);
@@ -113,9 +114,37 @@ private:
   int64_t blockRound = -1;
 };
 
+/// What blocks did with an element, where atomics may order them: as Touches, but by thread and time.
+class BlockTouches {
+public:
+  /// Notes a touch, or gives one of another block that it races with.
+  std::optional<Race> note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op);
+
+private:
+  /// What lanes of one warp, or all of a block, did between two meetings.
+  struct Touch {
+    mlir::Operation* op = nullptr; ///< the last one
+    int64_t block = 0, meeting = 0, warp = 0;
+    uint32_t lanes = 0;
+  };
+  static constexpr int64_t kWhole = -1; ///< for the warp
+  static bool isBefore(const Touch& touch, const ThreadPlace& place);
+  void add(AccessKind kind, const ThreadPlace& place, mlir::Operation* op);
+
+  std::array<llvm::SmallVector<Touch, 0>, 4> touches; ///< by kind
+};
+
+/// An element in a kernel with atomics that have an order.
+struct OrderedElement {
+  BlockTouches blocks;
+  /// What was before the writes that gave it its value, as far as they say so; null where they don't.
+  std::shared_ptr<const Clock> released;
+};
+
 /// What was done with an element since the last point that orders all.
 struct Access {
   Touches blocks, iterations;
+  std::unique_ptr<OrderedElement> ordered; ///< takes the place of `blocks`
   std::unique_ptr<ThreadTouches> threads;
   int64_t round = 0;  ///< of the blocks: between two waits of all
   int64_t epoch = -1; ///< of the iterations: the parallel loop that ran
