@@ -58,16 +58,19 @@ Extents withoutDim(Extents extents, int64_t dim) {
   return extents;
 }
 
-/// The target has the source's extents without the dim, or with 1 there.
-bool isReduced(Construction& state, const Extents& source, const Extents& target, int64_t dim) {
+/// The target has the source's extents without the dim, or with 1 there. What the kernel alone knows may be any number;
+/// `isAlike`: one that it alone knows, too.
+bool isReduced(Construction& state, const Extents& source, const Extents& target, int64_t dim,
+               bool isAlike = false) {
   Extents kept = source;
   kept[size_t(dim)] = int64_t{1};
   auto fits = [&](const Extents& shape) {
     return std::equal(shape.begin(), shape.end(), target.begin(), target.end(),
                       [&](const Index& x, const Index& y) {
-                        bool isKnown = std::holds_alternative<int64_t>(x) &&
-                                       std::holds_alternative<int64_t>(y);
-                        return !isKnown || state.isSame(x, y);
+                        const bool isKnown = std::holds_alternative<int64_t>(x),
+                                   isOther = std::holds_alternative<int64_t>(y);
+                        return isKnown && isOther ? state.isSame(x, y)
+                                                  : !isAlike || isKnown == isOther;
                       });
   };
   bool isScalar = target.empty() && source.size() == 1;
@@ -76,11 +79,11 @@ bool isReduced(Construction& state, const Extents& source, const Extents& target
 
 /// How many dims of one element the target leaves out that the source has in front: one where
 /// a[k, :, :] is reduced to [n].
-size_t leadingDimsLeftOut(Construction& state, const Side& source, const Side& target,
-                          int64_t dim) {
+size_t leadingDimsLeftOut(Construction& state, const Side& source, const Side& target, int64_t dim,
+                          bool isAlike) {
   Extents padded = target.extents;
   for (size_t count = 0; count <= size_t(dim); ++count) {
-    if (isReduced(state, source.extents, padded, dim))
+    if (isReduced(state, source.extents, padded, dim, isAlike))
       return count;
     const auto* extent = std::get_if<int64_t>(&source.extents[count]);
     if (!extent || *extent != 1)
@@ -92,10 +95,11 @@ size_t leadingDimsLeftOut(Construction& state, const Side& source, const Side& t
 
 /// How many dims of one element the source leaves out that the target has in front: one where [n, m] is
 /// reduced to a[k, :].
-size_t leadingDimsAdded(Construction& state, const Side& source, const Side& target, int64_t dim) {
+size_t leadingDimsAdded(Construction& state, const Side& source, const Side& target, int64_t dim,
+                        bool isAlike) {
   Extents padded = source.extents;
   for (size_t count = 0; count <= target.extents.size(); ++count) {
-    if (isReduced(state, padded, target.extents, dim + int64_t(count)))
+    if (isReduced(state, padded, target.extents, dim + int64_t(count), isAlike))
       return count;
     padded.insert(padded.begin(), int64_t{1});
   }
@@ -189,11 +193,14 @@ void KernelBuilder::reduce(std::string_view kind, const Operand& source, const O
   auto parsed = reduceKind(*state, kind, *from);
   auto counted = npuDim(*state, operation, *from, dim);
   auto resolved = counted ? resolveDim(*state, operation, *from, *counted) : std::nullopt;
-  const size_t leftOut =
-      resolved && state->isNpu ? leadingDimsLeftOut(*state, *from, *to, *resolved) : 0;
-  const size_t added = resolved && state->isNpu && leftOut == 0
-                           ? leadingDimsAdded(*state, *from, *to, *resolved)
-                           : 0;
+  // Of numbers that the kernel knows, [m, n] gives a[k, 0:m], which has a dim before m, rather than a column [m, 1].
+  size_t leftOut = 0, added = 0;
+  for (const bool isAlike : {true, false})
+    if (resolved && state->isNpu && leftOut == 0 && added == 0 &&
+        !isReduced(*state, from->extents, to->extents, *resolved, /*isAlike=*/true)) {
+      leftOut = leadingDimsLeftOut(*state, *from, *to, *resolved, isAlike);
+      added = leftOut == 0 ? leadingDimsAdded(*state, *from, *to, *resolved, isAlike) : 0;
+    }
   const auto addDims = [this](Side& side, size_t count) {
     const BufferRecord& record = state->record(side.buffer);
     Extents shape = record.shape;

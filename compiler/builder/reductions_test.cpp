@@ -8,7 +8,12 @@ using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class ReductionsTest : public KernelTest {};
+class ReductionsTest : public KernelTest {
+protected:
+  static Region part(Buffer buffer, std::vector<Index> offsets, std::vector<Index> extents) {
+    return {buffer, std::move(offsets), std::move(extents), {}};
+  }
+};
 
 TEST_F(ReductionsTest, ReductionsDropOrKeepTheDim) {
   launch();
@@ -22,6 +27,23 @@ TEST_F(ReductionsTest, ReductionsDropOrKeepTheDim) {
   EXPECT_THAT(text, ContainsRegex("tile.reduce +sum"));
   EXPECT_THAT(text, HasSubstr("dim 1 into"));
   EXPECT_THAT(text, HasSubstr("nan_propagate"));
+}
+
+// m numbers may be a row or a column of results; which of them, the extents say.
+TEST_F(ReductionsTest, ARowOfResultsThatTheKernelCounts) {
+  Value m = line().symbol("m", dt("int32"));
+  std::vector<Index> grid = {int64_t{4}};
+  line().beginLaunch(grid, {}, {{"npu", true}});
+  Buffer S = alloc("S", {64, 32}, "UB"), rows = alloc("rows", {4, 64}, "UB"),
+         column = alloc("column", {64, 8}, "UB");
+  const auto some = part(S, {int64_t{0}, int64_t{0}}, {m, int64_t{32}});
+  line().reduce("sum", some, part(rows, {int64_t{2}, int64_t{0}}, {int64_t{1}, m}), 1, true);
+  line().reduce("max", some, part(column, {int64_t{0}, int64_t{3}}, {m, int64_t{1}}), 1, true);
+  const std::string text = finishedText();
+  EXPECT_THAT(text,
+              ContainsRegex("tile.reduce sum .*<1x64x32xf32, UB> dim 2 into %[0-9]+\\[2, 0\\]"));
+  EXPECT_THAT(text,
+              ContainsRegex("tile.reduce max .*<64x32xf32, UB> dim 1 into %[0-9]+\\[0, 3\\]"));
 }
 
 TEST_F(ReductionsTest, RefusesBadReductions) {
