@@ -203,6 +203,7 @@ def test_what_has_no_such_extents():
     def of_a_block(A, n, bx):
         T.alloc_shared((bx + 1, n), "float32")
         T.alloc_fragment((n, T.Cast("int32", A[0, 0])), "float32")
+        T.alloc_fragment((T.get_thread_binding() + 1,), "float32")
 
     @T.macro
     def of_a_thread(A, n, bx):
@@ -227,6 +228,7 @@ def test_what_has_no_such_extents():
     assert refusals(of_a_block) == [
         (2, f"dim 0 of 'shared' {text}"),
         (3, f"dim 1 of 'fragment' {text}"),
+        (4, f"dim 0 of 'fragment' {text}"),
     ]
     assert refusals(of_a_thread) == [
         (

@@ -179,10 +179,6 @@ UNSUPPORTED = {
     ),
     "@T.prim_func\ndef k():\n    pass": "a kernel inside a kernel is not supported",
 }
-KNOWN_BEFORE = (
-    "dim 0 of 'S' must be known while compiling, or made of symbols and scalar arguments: the "
-    "memory is set aside before the blocks run"
-)
 WRONG = {
     "T.Kernel(1, prelude=4)": "T.import_source takes text, not 4 of type int",
     "x = T.Parallel(4, loop_layout=1)": "loop_layout of T.Parallel must be a T.Fragment, not 1",
@@ -245,8 +241,6 @@ WRONG = {
         "the shape of an allocation must be known while compiling, not "
         "a value of the running kernel"
     ),
-    "S = T.alloc_shared((bx + 1,), 'float32')": KNOWN_BEFORE,
-    "S = T.alloc_fragment((T.get_thread_binding(),), 'float32')": KNOWN_BEFORE,
     "S = T.alloc_shared((8,), 'thing')": "there is no dtype 'thing'",
     "S = T.alloc_shared((8,), 'flot32')": "there is no dtype 'flot32'; did you mean 'float32'?",
     "S = T.alloc_shared((8,), 'bf16')": "there is no dtype 'bf16'; did you mean 'bfloat16'?",
