@@ -16,6 +16,7 @@
 /// memory, because reuse of bytes makes hazards, and before the split, while both kinds of core are
 /// in one text order. docs/ascend-sync.md says how it works.
 #include "compiler/targets/ascend/analysis/insert_flags.h"
+#include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/analysis/insertion_places.h"
@@ -31,6 +32,7 @@
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -124,7 +126,7 @@ private:
   }
 
   Operation* make(const Sync& sync, const Insertion& insertion, Location place,
-                  OpBuilder& builder) const {
+                  OpBuilder& builder) {
     if (sync.kind == SyncKind::Barrier)
       return PipeBarrierOp::create(builder, place, pipeOf(sync.queue));
     if (sync.kind == SyncKind::BarrierAll)
@@ -142,7 +144,7 @@ private:
   }
 
   /// The event's id: a constant, or in turn by the number of the iteration.
-  Value eventOf(const Sync& sync, Location place, OpBuilder& builder) const {
+  Value eventOf(const Sync& sync, Location place, OpBuilder& builder) {
     const auto constant = [&](int64_t number) -> Value {
       return arith::ConstantIndexOp::create(builder, place, number);
     };
@@ -150,19 +152,62 @@ private:
     if (sync.turns.empty())
       return constant(first);
     const model::Term& term = sync.turns.front(); // of what was inserted, one of one loop
-    auto loop = cast<tile::ForOp>(operationOf(&model.program.nodes[term.loop]));
+    Value turn = turnOf(operationOf(&model.program.nodes[term.loop]), term.modulus, place, builder);
+    return first == 0 ? turn : arith::AddIOp::create(builder, place, turn, constant(first));
+  }
+
+  /// The number of the iteration, modulo `modulus`.
+  Value turnOf(Operation* op, int64_t modulus, Location place, OpBuilder& builder) {
+    auto loop = dyn_cast<tile::ForOp>(op);
+    if (!loop) {
+      Value number = tile::LoadOp::create(builder, place, builder.getI32Type(),
+                                          counterOf(op, modulus), ValueRange(),
+                                          /*in_bounds=*/false);
+      return arith::IndexCastOp::create(builder, place, builder.getIndexType(), number);
+    }
     Value turn = loop.getInductionVar();
     if (getConstantIntValue(loop.getLower()) != 0)
       turn = arith::SubIOp::create(builder, place, turn, loop.getLower());
     if (getConstantIntValue(loop.getStep()) != 1)
       turn = arith::DivSIOp::create(builder, place, turn, loop.getStep());
-    turn = arith::RemSIOp::create(builder, place, turn, constant(term.modulus));
-    return first == 0 ? turn : arith::AddIOp::create(builder, place, turn, constant(first));
+    Value most = arith::ConstantIndexOp::create(builder, place, modulus);
+    return arith::RemSIOp::create(builder, place, turn, most);
+  }
+
+  /// A variable that counts the turns of a `while`, modulo `modulus`.
+  Value counterOf(Operation* loop, int64_t modulus) {
+    Value& counter = counters[{loop, modulus}];
+    if (counter)
+      return counter;
+    const Location place = loop->getLoc();
+    OpBuilder builder(loop);
+    const auto type = IntegerType::get(loop->getContext(), 32, IntegerType::Signed);
+    const auto constant = [&](int64_t number) -> Value {
+      return arith::ConstantOp::create(builder, place, builder.getI32IntegerAttr(int32_t(number)));
+    };
+    const auto store = [&](Value number) {
+      tile::StoreOp::create(builder, place, number, counter, ValueRange(), /*in_bounds=*/false);
+    };
+    counter = tile::AllocOp::create(builder, place,
+                                    tile::BufferType::get({}, type, tile::MemorySpace::Var),
+                                    builder.getStringAttr("turn"), IntegerAttr());
+    store(constant(0));
+    Block& body = cast<tile::WhileOp>(loop).getBody().front();
+    if (body.mightHaveTerminator())
+      builder.setInsertionPoint(body.getTerminator());
+    else
+      builder.setInsertionPointToEnd(&body);
+    Value now = tile::LoadOp::create(builder, place, builder.getI32Type(), counter, ValueRange(),
+                                     /*in_bounds=*/false);
+    Value next = arith::AddIOp::create(builder, place, now, constant(1));
+    store(arith::RemSIOp::create(builder, place, next, constant(modulus)));
+    return counter;
   }
 
   const ModelOfKernel& model;
   const model::Conflicts& conflicts;
   const std::vector<Insertion>& insertions;
+  std::map<std::pair<Operation*, int64_t>, Value> counters;
 };
 
 /// All ends, with the scopes that are there for them alone.
