@@ -42,8 +42,8 @@ void KnownTurns::begin(Walk& walk, unsigned leftOut) {
     std::ranges::for_each(node.before, note);
     std::ranges::for_each(node.after, note);
   }
-  walk.walkBody = [this, &walk](const Node* loop, const Turn& turn, States& states) {
-    return walkBody(walk, loop, turn, states);
+  walk.walkBody = [this, &walk](const Node* loop, States& states) {
+    return walkBody(walk, loop, states);
   };
 }
 
@@ -55,18 +55,19 @@ void KnownTurns::keep() {
   walked.clear();
 }
 
-bool KnownTurns::walkBody(Walk& walk, const Node* loop, const Turn& turn, States& states) {
-  for (const Node* around = loop->parent; around; around = around->parent)
-    if (around->kind == NodeKind::Loop)
-      return false;
-  constexpr size_t least = 2, most = 64;
+bool KnownTurns::walkBody(Walk& walk, const Node* loop, States& states) {
+  constexpr size_t least = 2, leastInLoop = 8, most = 64;
   const Block& body = loop->body;
-  if (body.size() < least)
+  std::vector<Turn> turns;
+  for (const Node* around = loop; around && body.size() >= least; around = around->parent)
+    if (around->kind == NodeKind::Loop)
+      turns.push_back(walk.turnOf(around));
+  if (turns.empty() || (turns.size() > 1 && body.size() < leastInLoop))
     return false;
   const size_t step = std::max<size_t>((body.size() + most - 1) / most, 1);
   const auto [first, end] = placesIn(loop);
-  const Pass* pass = find(loop, turn, states);
-  Pass made{loop, turn, std::vector<std::shared_ptr<const States>>(body.size() + 1)};
+  const Pass* pass = find(loop, turns, states);
+  Pass made{loop, std::move(turns), std::vector<std::shared_ptr<const States>>(body.size() + 1)};
   made.before.front() = kept(states);
   size_t at = 0;
   for (size_t node = 1; pass && node <= first; ++node)
@@ -93,10 +94,10 @@ bool KnownTurns::walkBody(Walk& walk, const Node* loop, const Turn& turn, States
   return true;
 }
 
-const KnownTurns::Pass* KnownTurns::find(const Node* loop, const Turn& turn,
+const KnownTurns::Pass* KnownTurns::find(const Node* loop, const std::vector<Turn>& turns,
                                          const States& states) const {
   const auto found = std::ranges::find_if(known, [&](const Pass& pass) {
-    return pass.loop == loop && pass.turn == turn && areAs(states, *pass.before.front());
+    return pass.loop == loop && pass.turns == turns && areAs(states, *pass.before.front());
   });
   return found != known.end() ? &*found : nullptr;
 }

@@ -10,7 +10,7 @@
 
 namespace tilewright::ascend::model {
 
-/// Of loops that stand in no other one.
+/// Of loops that stand in no other one, and of long ones.
 class KnownTurns {
 public:
   /// Of walks that have as many rows and bits as this one.
@@ -29,13 +29,13 @@ public:
 private:
   struct Pass {
     const Node* loop = nullptr;
-    Turn turn;
+    std::vector<Turn> turns; ///< of it, and of the loops around
     /// What is known before some nodes of its body, and at its end.
     std::vector<std::shared_ptr<const States>> before;
   };
 
-  bool walkBody(Walk& walk, const Node* loop, const Turn& turn, States& states);
-  const Pass* find(const Node* loop, const Turn& turn, const States& states) const;
+  bool walkBody(Walk& walk, const Node* loop, States& states);
+  const Pass* find(const Node* loop, const std::vector<Turn>& turns, const States& states) const;
   bool areAs(const States& states, const States& others) const;
   std::shared_ptr<const States> kept(const States& states) const;
   States taken(const States& states, const Walk& walk) const;

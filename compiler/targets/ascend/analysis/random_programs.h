@@ -62,9 +62,17 @@ private:
 
   void fillLong() {
     addStatement(program.body, nullptr);
-    Node* loop = program.add(program.body, nullptr, NodeKind::Loop);
+    Node* around = nullptr;
+    if (chance(50))
+      around = program.add(program.body, nullptr, chance(50) ? NodeKind::Loop : NodeKind::If);
+    Block& block = !around                                      ? program.body
+                   : around->kind == NodeKind::If && chance(50) ? around->otherwise
+                                                                : around->body;
+    addStatement(block, around);
+    Node* loop = program.add(block, around, NodeKind::Loop);
     loop->trips = chance(50) ? -1 : 2 + below(4);
-    fill(loop->body, loop, 1, 24 + below(4));
+    fill(loop->body, loop, 2, 24 + below(4));
+    addStatement(block, around);
     addStatement(program.body, nullptr);
   }
 

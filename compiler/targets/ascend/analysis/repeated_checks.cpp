@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/repeated_checks.h"
+#include "compiler/targets/ascend/analysis/insertion_places.h"
 #include "compiler/targets/ascend/analysis/known_turns.h"
 #include "compiler/targets/ascend/analysis/walk.h"
 
@@ -67,43 +68,58 @@ private:
 
 namespace {
 
-/// A loop of one kind of core that most of a program is; null: there is none.
+/// The longest loop of a program for one kind of core, if it is a long one; null: there is none.
 const Node* longLoopOf(const Program& program) {
   constexpr size_t least = 24;
-  const auto found = std::ranges::find_if(program.body, [&](const Node* node) {
-    return node->kind == NodeKind::Loop && node->body.size() >= least &&
-           node->body.size() > program.body.size();
-  });
   const auto isOfCube = [](const Node& node) {
     return node.kind == NodeKind::Statement && node.queue.agent == Agent::Cube;
   };
   const auto cubes = std::ranges::count_if(program.nodes, isOfCube);
-  const auto all = std::ranges::count(program.nodes, NodeKind::Statement, &Node::kind);
-  return found != program.body.end() && (cubes == 0 || cubes == all) ? *found : nullptr;
+  if (cubes > 0 && cubes < std::ranges::count(program.nodes, NodeKind::Statement, &Node::kind))
+    return nullptr;
+  const Node* longest = nullptr;
+  for (const Node& node : program.nodes)
+    if (node.kind == NodeKind::Loop && node.body.size() >= least &&
+        (!longest || node.body.size() > longest->body.size()))
+      longest = &node;
+  return longest;
+}
+
+/// Whether what its body does in one turn is walked alone: of all around it nothing says whether that turn is.
+bool isWalkedAlone(const Walk& walk, const Node* loop) {
+  for (const Node* around : pathTo(loop))
+    if (around->kind == NodeKind::Loop ? !walk.areTurnsAlike(around) : around->variable != kNone)
+      return false;
+  return true;
 }
 
 } // namespace
 
 FirstHazards::FirstHazards(const Program& program, const Conflicts& conflicts,
                            WantedHazard isWanted)
-    : program(program), conflicts(conflicts), isWanted(std::move(isWanted)),
-      loop(longLoopOf(program)) {
-  if (loop && !Walk(program, conflicts, kNone).areTurnsAlike(loop))
-    loop = nullptr;
-  if (!loop)
+    : program(program), conflicts(conflicts), isWanted(std::move(isWanted)) {
+  const Node* loop = longLoopOf(program);
+  if (!loop || !isWalkedAlone(Walk(program, conflicts, kNone), loop))
     return;
-  const auto at = std::ranges::find(program.body, loop);
-  before = static_cast<size_t>(at - program.body.begin());
-  toItsEnd.assign(program.body.begin(), at);
-  toItsEnd.insert(toItsEnd.end(), loop->body.begin(), loop->body.end());
+  const Block* block = &program.body;
+  for (Node* around : pathTo(loop)) {
+    const bool isThere =
+        std::ranges::count(*block, around) > 0; // else in the other arm of a branch
+    const Block& from = isThere ? *block : around->parent->otherwise;
+    toItsEnd.insert(toItsEnd.end(), from.begin(), std::ranges::find(from, around));
+    entered.emplace_back(toItsEnd.size(), around);
+    block = &around->body;
+  }
+  toItsEnd.insert(toItsEnd.end(), block->begin(), block->end());
 }
 FirstHazards::~FirstHazards() = default;
 
 std::vector<Hazard> FirstHazards::find() {
-  if (loop) {
+  if (!toItsEnd.empty()) {
     if (std::vector<Hazard> found = findInTurn(); !found.empty())
       return found;
-    loop = nullptr;
+    toItsEnd.clear();
+    knownInTurn.reset();
   }
   Walk walk(program, conflicts, kNone, Question::OfFirst, &isWanted);
   if (!known || !known->areOf(walk))
@@ -127,11 +143,14 @@ std::vector<Hazard> FirstHazards::findInTurn() {
     knownInTurn = std::make_unique<Checkpoints>(walk, toItsEnd);
   size_t at = knownInTurn->lastTo(toItsEnd.size());
   States states = knownInTurn->startAt(at, walk, program.flags.size());
-  walk.enterTurn(loop);
+  for (const auto& [place, node] : entered)
+    if (node->kind == NodeKind::Loop)
+      walk.enterTurn(node);
   for (; at < toItsEnd.size() && !walk.isAnswered(); ++at) {
     knownInTurn->note(at, states);
-    if (at == before)
-      walk.synchronise(loop->before, loop, states);
+    for (const auto& [place, node] : entered)
+      if (place == at)
+        walk.synchronise(node->before, node, states);
     walk.walkNode(toItsEnd[at], states);
   }
   std::vector<Hazard> found = walk.verdictSoFar().hazards;
@@ -141,16 +160,18 @@ std::vector<Hazard> FirstHazards::findInTurn() {
 
 /// Where something of an insertion stands first, up to the end of the long loop's body.
 size_t FirstHazards::firstOf(unsigned insertion) const {
-  const size_t first = placesOf(toItsEnd, insertion).first;
-  const bool isAtLoop = std::ranges::any_of(
-      loop->before, [&](const Sync& sync) { return sync.insertion == insertion; });
-  return isAtLoop ? std::min(first, before) : first;
+  size_t first = placesOf(toItsEnd, insertion).first;
+  const auto isIt = [&](const Sync& sync) { return sync.insertion == insertion; };
+  for (const auto& [place, node] : entered)
+    if (std::ranges::any_of(node->before, isIt))
+      first = std::min(first, place);
+  return first;
 }
 
 void FirstHazards::noteInsertion(unsigned number) {
   if (known)
     known->forgetBehind(placesOf(program.body, number).first);
-  if (loop && knownInTurn)
+  if (knownInTurn)
     knownInTurn->forgetBehind(firstOf(number));
 }
 

@@ -15,8 +15,9 @@ class Checkpoints;
 class KnownTurns;
 class State;
 
-/// As `hazardsOfFirst`, again and again: of a program of which only what stands behind the last insertions changes. Where
-/// most of it is one long loop, what its first turn has comes first, so that not all turns are walked each time.
+/// As `hazardsOfFirst`, again and again: of a program of which only what stands behind the last insertions changes. What a
+/// turn of its longest loop, if that is long, has to do with itself and with what stands before comes first, so that not all
+/// turns are walked each time.
 class FirstHazards {
 public:
   FirstHazards(const Program& program, const Conflicts& conflicts, WantedHazard isWanted);
@@ -35,11 +36,10 @@ private:
   const Conflicts& conflicts;
   WantedHazard isWanted;
   std::unique_ptr<Checkpoints> known;
-  /// The long loop, as long as its first turn is asked for; what stands before it, with its body, and how much of that is
-  /// before it; and what is known there.
-  const Node* loop = nullptr;
+  /// What stands before a long loop, and its body, as long as that is asked for; with it and the loops and branches around it,
+  /// each by how much is before what it holds; and what is known there.
   Block toItsEnd;
-  size_t before = 0;
+  std::vector<std::pair<size_t, const Node*>> entered;
   std::unique_ptr<Checkpoints> knownInTurn;
 };
 

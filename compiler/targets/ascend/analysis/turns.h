@@ -35,6 +35,9 @@ public:
   Ends endsOf(const Node* loop) const {
     return ends[loop->id];
   }
+  const Turn& of(const Node* loop) const {
+    return turns[loop->id];
+  }
   void set(const Node* loop, Turn turn) {
     turns[loop->id] = turn;
   }

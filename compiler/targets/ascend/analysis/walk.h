@@ -69,18 +69,20 @@ public:
       assign(variable, kNoValue, node, states);
     synchronise(node->after, node, states);
   }
-  /// Whether a walk takes all turns of a loop for one that nothing is known of.
+  /// Whether a walk that takes all turns of a loop for any of its phase leaves none out.
   bool areTurnsAlike(const Node* loop) const {
     const Turns::Ends ends = turns.endsOf(loop);
-    const bool isCounted = loop->trips < 0 || loop->trips > 2;
-    return isCounted && ends.first == 0 && ends.last == 0 && conflicts.periodOf(loop) == 1 &&
+    return (loop->trips < 0 || loop->trips > 2) && ends.first == 0 && ends.last == 0 &&
            loop->goesOn.empty() && loop->notes == kNone && loop->goesBy == kNone;
   }
   /// In parts: one turn of such a loop, without what stands around it.
   void enterTurn(const Node* loop) {
-    phases[loop->id] = 0;
     const int64_t most = loop->trips < 0 ? kEndless : loop->trips - 1;
-    turns.set(loop, {0, most, 0, most});
+    phases[loop->id] = 0;
+    turns.set(loop, {0, most, 0, most, 0, conflicts.periodOf(loop)});
+  }
+  const Turn& turnOf(const Node* loop) const {
+    return turns.of(loop);
   }
   void synchronise(const std::vector<Sync>& syncs, const Node* at, States& states) {
     for (State& state : states)
@@ -113,7 +115,7 @@ public:
   }
 
   /// Walks the body of a loop in its place; false if that is left to it.
-  std::function<bool(const Node* loop, const Turn& turn, States& states)> walkBody;
+  std::function<bool(const Node* loop, States& states)> walkBody;
 
   CrossTimes times; ///< if flags are asked for
 
@@ -632,7 +634,7 @@ private:
     turn.phase %= turn.period;
     phases[loop->id] = static_cast<unsigned>(turn.phase);
     turns.set(loop, turn);
-    if (!walkBody || !walkBody(loop, turn, states))
+    if (!walkBody || !walkBody(loop, states))
       walk(loop->body, states);
     for (State& state : states)
       goOn(loop, state);
