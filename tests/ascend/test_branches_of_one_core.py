@@ -39,6 +39,14 @@ def asking(form: str) -> Any:
                     for _ in T.serial(P[32]):
                         P[32] = P[48] + 1
                         T.tile.add(u, u, 1.0)
+                elif form == "exits":
+                    turns = T.alloc_var("int32", init=0)
+                    while turns < P[32]:
+                        T.tile.add(u, u, 1.0)
+                        if P[33] + 2 == turns:
+                            break
+                        P[32] = P[48] - 3
+                        turns = turns + 1
                 elif P[32] > 2:
                     for i in T.serial(P[32]):
                         if P[33] == i:
@@ -52,13 +60,13 @@ def asking(form: str) -> Any:
 GROUP = KernelGroup()
 a = np.random.default_rng(9).integers(-2, 3, (SIZE, SIZE)).astype(np.float16)
 product = a.astype(np.float64) @ a
-for form in ("branch", "loop", "both"):
+for form in ("branch", "loop", "both", "exits"):
     for turns in (0, 4):
         before = np.zeros(64, np.int32)
         before[[32, 33, 48]] = turns, 1, 7
         after, turned = before.copy(), turns
         if turns:
-            after[33 if form == "branch" else 32] = 8
+            after[33 if form == "branch" else 32] = 4 if form == "exits" else 8
             turned = 1 if form == "branch" else turns
         result = np.concatenate([product, product + turned])
         given = [a, before, np.zeros((2 * SIZE, SIZE), np.float32)]

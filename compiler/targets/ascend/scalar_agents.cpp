@@ -114,30 +114,85 @@ private:
   DenseSet<Value> seen;
 };
 
-void addBoth(DenseSet<Agent>& found) {
-  found.insert(Agent::Cube);
-  found.insert(Agent::Vector);
-}
+/// The cores whose instructions need a number.
+class Needing {
+public:
+  explicit Needing(const ScalarAgents& agents) : agents(agents) {}
 
-/// Adds the cores that have work in a branch or loop.
-void addWorkers(Operation* around, const ScalarAgents& agents, DenseSet<Agent>& found) {
-  const auto add = [&](std::optional<Agent> agent) {
-    if (agent)
-      found.insert(*agent);
+  void addUsers(Value value) {
+    for (OpOperand& use : value.getUses()) {
+      Operation* user = use.getOwner();
+      if (Value result = resultOfBranch(use))
+        addUsers(result);
+      else if (auto instruction = dyn_cast<npu::Instruction>(user);
+               instruction && instruction.getAgent())
+        found.insert(*instruction.getAgent());
+      else if (auto store = dyn_cast<tile::StoreOp>(user))
+        addStore(store);
+      else if (isPure(user) && user->getNumResults() == 1 && user->getNumRegions() == 0)
+        addUsersOnce(user);
+      else if (isa<scf::IfOp, tile::ForOp>(user))
+        addAround(user);
+      else if (isa<tile::ConditionOp>(user))
+        addAround(user->getParentOp());
+      else
+        add(std::nullopt);
+    }
+  }
+
+  std::optional<Agent> only() const {
+    return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
+  }
+
+private:
+  /// Of what is computed of a number.
+  void addUsersOnce(Operation* pure) {
+    if (seen.insert(pure).second)
+      addUsers(pure->getResult(0));
+  }
+
+  void add(std::optional<Agent> agent) {
+    for (const Agent each : {Agent::Cube, Agent::Vector})
+      if (!agent || agent == each)
+        found.insert(each);
+  }
+
+  void addStore(tile::StoreOp store) {
+    const MemorySpace space = spaceOf(store.getBuffer());
+    if (space == MemorySpace::Var)
+      addVariable(npu::storageOf(store.getBuffer()));
     else
-      addBoth(found);
-  };
-  around->walk([&](Operation* op) {
-    if (isa<tile::BreakOp, tile::ContinueOp, tile::WhileOp>(op))
-      return addBoth(found);
-    const bool isNone =
-        isPure(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-        isa<scf::IfOp, tile::ForOp, ScopeOp, tile::AllocOp, tile::LoadOp, npu::GetValueOp>(op);
+      add(space == MemorySpace::UB ? std::optional(Agent::Vector) : agents.ofStore(store));
+  }
+
+  void addVariable(Value variable) {
+    if (seen.insert(variable.getAsOpaquePointer()).second)
+      for (Operation* user : npu::usersOf(variable))
+        if (auto load = dyn_cast<tile::LoadOp>(user))
+          addUsers(load.getValue());
+  }
+
+  /// Those that have work in a branch or loop, or need what it gives.
+  void addAround(Operation* around) {
+    if (!seen.insert(around).second)
+      return;
+    around->walk([&](Operation* op) { addWork(op); });
+    for (Value result : around->getResults())
+      addUsers(result);
+  }
+
+  void addWork(Operation* op) {
+    // What leaves a loop decides about the rest of it; a loop without a body waits.
+    auto loop = dyn_cast<tile::WhileOp>(op);
+    if (isa<tile::BreakOp, tile::ContinueOp>(op) ||
+        (loop && loop.getBody().front().without_terminator().empty()))
+      return add(std::nullopt);
+    const bool isNone = isPure(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+                        isa<scf::IfOp, tile::ForOp, tile::WhileOp, ScopeOp, tile::AllocOp,
+                            tile::LoadOp, npu::GetValueOp>(op);
     if (isNone || op->hasAttr(kOfElementAttr))
       return;
-    auto scope = op->getParentOfType<ScopeOp>();
-    auto store = dyn_cast<tile::StoreOp>(op);
-    if (scope)
+    if (auto scope = op->getParentOfType<ScopeOp>())
       add(scope.getAgent());
     else if (auto instruction = dyn_cast<npu::Instruction>(op))
       add(instruction.getAgent());
@@ -145,39 +200,16 @@ void addWorkers(Operation* around, const ScalarAgents& agents, DenseSet<Agent>& 
       add(require.getOn());
     else if (auto check = dyn_cast<npu::CheckPartOp>(op))
       add(check.getOn());
-    else if (store && spaceOf(store.getBuffer()) == MemorySpace::UB)
-      add(Agent::Vector);
+    else if (auto store = dyn_cast<tile::StoreOp>(op))
+      addStore(store);
     else
-      add(store ? agents.ofStore(store) : std::nullopt);
-  });
-}
-
-/// Adds the cores whose instructions need a number.
-void addUsers(Value value, const ScalarAgents& agents, DenseSet<Agent>& found) {
-  for (OpOperand& use : value.getUses()) {
-    Operation* user = use.getOwner();
-    std::optional<Agent> agent;
-    if (Value result = resultOfBranch(use)) {
-      addUsers(result, agents, found);
-      continue;
-    }
-    if (auto instruction = dyn_cast<npu::Instruction>(user))
-      agent = instruction.getAgent();
-    else if (auto store = dyn_cast<tile::StoreOp>(user))
-      agent = spaceOf(store.getBuffer()) == MemorySpace::UB ? Agent::Vector : agents.ofStore(store);
-    if (agent) {
-      found.insert(*agent);
-    } else if (isPure(user) && user->getNumResults() == 1 && user->getNumRegions() == 0) {
-      addUsers(user->getResult(0), agents, found);
-    } else if (isa<scf::IfOp, tile::ForOp>(user)) {
-      addWorkers(user, agents, found);
-      for (Value result : user->getResults())
-        addUsers(result, agents, found);
-    } else {
-      addBoth(found);
-    }
+      add(std::nullopt);
   }
-}
+
+  const ScalarAgents& agents;
+  llvm::SmallDenseSet<Agent, 2> found;
+  DenseSet<void*> seen; ///< variables, and operations that need the number
+};
 
 } // namespace
 
@@ -272,9 +304,9 @@ std::optional<Agent> ScalarAgents::ofLoad(tile::LoadOp load) const {
     return std::nullopt;
   if (VectorValues(/*hasNumber=*/false).decidePathTo(load))
     return Agent::Vector; // where the cube core can't come
-  DenseSet<Agent> found;
-  addUsers(load.getValue(), *this, found);
-  return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
+  Needing needing(*this);
+  needing.addUsers(load.getValue());
+  return needing.only();
 }
 
 SmallVector<Agent, 2> ScalarAgents::running(Operation* op, std::optional<Agent> agent) const {
