@@ -61,6 +61,9 @@ inline constexpr int64_t kBlockBytes = 32;
 /// What a vector instruction takes at once.
 inline constexpr int64_t kRepeatBytes = 256;
 
+/// How far rows may lie apart for one instruction, in blocks.
+inline constexpr int64_t kMostStride = 255;
+
 /// Elements to a block: the width of a fractal.
 int64_t blockElements(tile::BufferType type);
 

@@ -105,6 +105,13 @@ TEST(NpuAccess, BarriersInside) {
                        "4 x 80 counts(%c16 x %n) pitch 80 dim 1"),
             (Texts{"*W at most 16", "*R at most 16", "R at most 4 * 256 by 320", "*R at most 1280",
                    "*R 256", "W 256"}));
+  // What lies too far apart for one instruction is gathered in the scratch memory first.
+  EXPECT_EQ(
+      accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 2048 dim 1 clear"),
+      (Texts{"*W 16", "R 4 * 160 by 8192", "*R 256", "W 256"}));
+  EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch +
+                       "4 x 40 counts(%n x %c16) pitch 2048 dim 1 clear"),
+            (Texts{"W at most 16", "R at most 4 * 160 by 8192", "*R 256", "W 256"}));
   // Columns are combined row by row, the first two at once.
   EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 0 clear"),
             (Texts{"W 160", "*R 160", "*W 160", "R 320", "*R 640"}));

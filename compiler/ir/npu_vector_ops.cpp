@@ -312,9 +312,14 @@ void ReduceOp::getAccesses(Accesses& accesses) {
   const int64_t results = (getDim() == 1 ? rows : columns) * int64_t(type.getElementBits()) / 8;
   // Rows of one repeat become numbers at once, and columns are combined in the target.
   const bool isLong = columns * int64_t(type.getElementBits()) / 8 > kRepeatBytes;
-  const bool hasScratch = getDim() == 1 && (isLong || !getClear());
-  // Rows that turn out to be short need no barrier.
-  const bool isSurelyLong = isLong && (!getColumnCount() || getConstantIntValue(getColumnCount()));
+  // Rows that lie far apart become rows of scratch memory, too.
+  const bool isFar =
+      rows > 1 && int64_t(getPitch()) > kMostStride * blockElements(getSource().getType());
+  const bool hasScratch = getDim() == 1 && (isLong || isFar || !getClear());
+  // Rows that turn out to be short need no barrier, nor does a single one.
+  const bool isSurelyLong =
+      (isLong && (!getColumnCount() || getConstantIntValue(getColumnCount()))) ||
+      (isFar && (!getRowCount() || getConstantIntValue(getRowCount())));
   Access target{getTarget(), getTargetOffset(), results, true};
   target.isBehindBarrier = getDim() == 1 && (isSurelyLong || !getClear());
   accesses.push_back(target);

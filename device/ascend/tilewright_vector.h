@@ -94,8 +94,33 @@ __aicore__ inline void reduceSomeRows(const AscendC::LocalTensor<T>& dst,
   reduceRepeats<kind>(dst, space, lanes, rows, 8 TW_HERE);
 }
 
+/// As above, of up to 255 rows that lie further apart than a stride says: each is folded by itself. The results are written by
+/// one instruction, which begins at a block: one for each row would begin where a maximum may not.
+template <Reduce kind, class T>
+__aicore__ inline void reduceFarRows(const AscendC::LocalTensor<T>& dst,
+                                     const AscendC::LocalTensor<T>& src,
+                                     const AscendC::LocalTensor<T>& space, uint32_t rows,
+                                     uint32_t columns, uint32_t pitch TW_PLACE) {
+  constexpr uint32_t lanes = repeatBytes / sizeof(T);
+  for (uint32_t column = 0; column < columns; column += lanes) {
+    const uint32_t left = columns - column;
+    const auto width = static_cast<int32_t>(left < lanes ? left : lanes);
+    if (column > 0)
+      afterVector();
+    for (uint32_t row = 0; row < rows; ++row) {
+      const auto part = src[row * pitch + column], folded = space[row * lanes];
+      if (column == 0)
+        AscendC::Max(folded, part, part, width TW_HERE);
+      else
+        combine<kind>(folded, folded, part, width TW_HERE);
+    }
+  }
+  afterVector();
+  reduceRepeats<kind>(dst, space, columns < lanes ? columns : lanes, rows, 8 TW_HERE);
+}
+
 /// dst[r] = the reduction of row r; without `clear` combined with what dst[r] was. Scratch: 256
-/// bytes per row where rows have more than 256 bytes, and a row of results.
+/// bytes per row where rows have more than 256 bytes or lie more than 255 blocks apart, and a row of results.
 template <Reduce kind, bool clear = true, class T>
 __aicore__ inline void reduceRows(const AscendC::LocalTensor<T>& dst,
                                   const AscendC::LocalTensor<T>& src,
@@ -107,13 +132,16 @@ __aicore__ inline void reduceRows(const AscendC::LocalTensor<T>& dst,
   const auto space = scratch.template ReinterpretCast<T>();
   const uint32_t resultLanes = clear ? 0 : roundUp(rows, blockLanes);
   const auto result = clear ? dst : space;
-  // Strides are at most 255 blocks: longer rows go one by one. Parts begin at a block of results.
-  const bool isWide = pitch / blockLanes > mostRepeats;
-  const uint32_t part = isWide ? 1 : mostRepeats / blockLanes * blockLanes;
+  // Parts begin at a block of results.
+  constexpr uint32_t part = mostRepeats / blockLanes * blockLanes;
   for (uint32_t row = 0; row < rows; row += part) {
     const uint32_t count = rows - row < part ? rows - row : part;
-    reduceSomeRows<kind>(result[row], src[row * pitch], space[resultLanes], count, columns,
-                         pitch TW_HERE);
+    if (count > 1 && pitch / blockLanes > mostRepeats)
+      reduceFarRows<kind>(result[row], src[row * pitch], space[resultLanes], count, columns,
+                          pitch TW_HERE);
+    else
+      reduceSomeRows<kind>(result[row], src[row * pitch], space[resultLanes], count, columns,
+                           pitch TW_HERE);
     if (row + part < rows)
       afterVector();
   }

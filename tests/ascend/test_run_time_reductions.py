@@ -243,6 +243,44 @@ def test_results_that_something_else_has_written_before(dim: int) -> None:
         np.testing.assert_array_equal(c, wanted)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("kind", ["max", "min", "sum"])
+def test_rows_that_lie_far_apart(kind: str, dtype: str) -> None:
+    """Further than a stride says: 255 blocks. All results are one instruction's all the same."""
+    rows, columns = 9, 4096 if dtype == "float32" else 8192
+    reduce = getattr(T, f"reduce_{kind}")
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((rows, columns), dtype), m: T.int32, n: T.int32, C: T.Tensor((4, 16), dtype)
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((rows, columns), dtype)
+            c = T.alloc_ub((4, 16), dtype)
+            T.copy(A, a)
+            T.tile.fill(c, 0.5)
+            reduce(a, c[0, 0:rows], 1)
+            reduce(a[:, 64:96], c[1, 0:rows], 1, clear=False)
+            reduce(a[0:m, 0:n], c[2, 0:m], 1)
+            T.copy(a[0:8, 64], c[3, 0:8])  # also a column is a reduction of rows
+            T.copy(c, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a = numbers(dtype, rows, columns)
+    close = {"float32": 2e-4, "float16": 2e-1}[dtype] if kind == "sum" else 0
+    for m, n in ((9, columns), (1, 300), (5, 40), (2, 130)):
+        made, wanted = np.zeros((4, 16), DTYPES[dtype]), np.full((4, 16), 0.5)
+        wide = a.astype(np.float64)
+        wanted[0, :rows] = REDUCED[kind](wide, axis=1)
+        wanted[1, :rows] = REDUCED[kind](
+            [wanted[1, :rows], REDUCED[kind](wide[:, 64:96], axis=1)], 0
+        )
+        wanted[2, :m] = REDUCED[kind](wide[:m, :n], axis=1)
+        wanted[3, :8] = wide[:8, 64]
+        kernel(a, m, n, made)
+        np.testing.assert_allclose(made.astype(np.float64), wanted, close, close)
+
+
 @T.prim_func
 def shared(  # type: ignore[no-untyped-def]
     A: T.Tensor((64, 64), "float32"), m: T.int32, n: T.int32, C: T.Tensor((2, 64), "float32")

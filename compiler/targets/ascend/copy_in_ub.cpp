@@ -17,8 +17,6 @@ namespace {
 
 /// Numbers that a broadcast takes at once.
 constexpr int64_t kSpreadRows = 8;
-/// Of a stride between repeats.
-constexpr int64_t kMostBlocks = 255;
 
 } // namespace
 
@@ -207,10 +205,11 @@ LogicalResult CopyExpander::columnInUb(const UbRows& from, const UbRows& to) {
   const bool isWord = isFloat || element.isInteger(16) || element.isInteger(32);
   const bool fits = count && beginsBlock(from) && beginsBlock(to);
   const bool isSpread =
-      isWord && fits && *count % kSpreadRows == 0 && to.pitch <= kMostBlocks * unit;
+      isWord && fits && *count % kSpreadRows == 0 && to.pitch <= npu::kMostStride * unit;
   if (isColumn ? !fits || !isFloat : !isSpread)
     return copyElements();
-  const int64_t scratch = npu::kBlockBytes * (isColumn ? 1 : *count);
+  const int64_t scratch = isColumn ? reductionScratch(type, *count, 1, from.pitch, /*clear=*/true)
+                                   : npu::kBlockBytes * *count;
   Value space =
       makeTemporary(builder, builder.getLoc(), {scratch},
                     IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned), "scratch");

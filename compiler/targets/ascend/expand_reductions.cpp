@@ -45,9 +45,6 @@ namespace {
 using tile::BufferRegion;
 using tile::BufferType;
 
-/// Rows that reduceRows of device/ascend takes at once.
-constexpr int64_t kMostRows = 248;
-
 std::optional<npu::ReduceKind> kindOf(tile::ReduceKind kind) {
   switch (kind) {
   case tile::ReduceKind::Sum:
@@ -356,12 +353,8 @@ private:
       return reduceLines(from, to);
     const bool alongRows = isAlongRows(from, *rows);
     const bool clears = reduce.getClear() && !beginsWithZeros(from, to);
-    const int64_t bytes = int64_t(type.getElementBits()) / 8;
-    int64_t scratch = npu::kBlockBytes;
-    if (alongRows && width * bytes > npu::kRepeatBytes)
-      scratch += std::min(height, kMostRows) * npu::kRepeatBytes;
-    if (alongRows && !clears)
-      scratch += int64_t(llvm::alignTo(uint64_t(height * bytes), uint64_t(npu::kBlockBytes)));
+    const int64_t scratch =
+        alongRows ? reductionScratch(type, height, width, rows->pitch, clears) : npu::kBlockBytes;
     Value space =
         makeTemporary(builder, builder.getLoc(), {scratch},
                       IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned), "scratch");

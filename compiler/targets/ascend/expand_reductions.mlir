@@ -20,6 +20,19 @@ func.func @rows(%n: index) {
 }
 
 // -----
+// Rows that lie too far apart for one instruction have rows of scratch memory, too.
+// CHECK-LABEL: func.func @far_rows
+// CHECK: npu.reduce max {{.*}} of 2080 size 8 x 32 pitch 4096 dim 1 clear
+func.func @far_rows(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x4096xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<8xf32, UB>
+    tile.reduce max %x[0, 64] [8, 32] : !tile.buffer<8x4096xf32, UB> dim 1 into %m : !tile.buffer<8xf32, UB> clear
+  }
+  return
+}
+
+// -----
 // Of integers: the first line, then one after the other.
 // CHECK-LABEL: func.func @integers
 // CHECK: tile.parallel (%[[J:.*]]) in [128]

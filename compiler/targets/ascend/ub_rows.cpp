@@ -80,6 +80,19 @@ bool isDenseInUb(const BufferRegion& region) {
   return true;
 }
 
+int64_t reductionScratch(BufferType type, int64_t rows, int64_t columns, int64_t pitch,
+                         bool clear) {
+  constexpr int64_t kMostRows = 248; // that it takes at once
+  const int64_t bytes = int64_t(type.getElementBits()) / 8;
+  const bool isFar = rows > 1 && pitch > npu::kMostStride * npu::blockElements(type);
+  int64_t scratch = npu::kBlockBytes;
+  if (isFar || columns * bytes > npu::kRepeatBytes)
+    scratch += std::min(rows, kMostRows) * npu::kRepeatBytes;
+  if (!clear)
+    scratch += roundUp(rows * bytes, npu::kBlockBytes);
+  return scratch;
+}
+
 void forEachRow(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbRows& rows,
                 bool isDense, function_ref<void(Value row, Value count)> body) {
   std::optional<int64_t> number = getConstantIntValue(rows.rows);

@@ -39,6 +39,10 @@ UbRows asOneRow(const IndexMaker& make, const UbRows& rows);
 /// Whether all elements of a region lie side by side.
 bool isDenseInUb(const tile::BufferRegion& region);
 
+/// Scratch memory that reduceRows of device/ascend needs to reduce rows of a tile to a number each.
+int64_t reductionScratch(tile::BufferType type, int64_t rows, int64_t columns, int64_t pitch,
+                         bool clear);
+
 /// Runs `body` for each row, or once for all where they are dense; `count` is then that of all.
 void forEachRow(mlir::ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbRows& rows,
                 bool isDense, llvm::function_ref<void(mlir::Value row, mlir::Value count)> body);
