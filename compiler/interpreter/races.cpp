@@ -100,8 +100,15 @@ void BlockTouches::add(AccessKind kind, const ThreadPlace& place, mlir::Operatio
   auto& same = touches[size_t(kind)];
   const Touch touch{op, place.block, place.isWhole ? place.blockRound : place.meeting,
                     place.isWhole ? kWhole : place.warp(), place.isWhole ? 0 : place.lane()};
-  // What the block did last stands at the end.
-  for (size_t at = same.size(); at-- > 0 && same[at].block == place.block;) {
+  // What the block did last stands near the end: only where blocks take turns others did something since then.
+  constexpr int kMostOthers = 64;
+  int others = 0;
+  for (size_t at = same.size(); at-- > 0;) {
+    if (same[at].block != place.block) {
+      if (++others == kMostOthers)
+        break;
+      continue;
+    }
     if (same[at].warp == touch.warp && same[at].meeting == touch.meeting) {
       same[at].lanes |= touch.lanes;
       same[at].op = op;
