@@ -22,11 +22,17 @@ class MemoryState {
 public:
   /// An element at `place` becomes `next`; `before` is what it was, if it was written.
   void change(uint64_t place, std::optional<uint64_t> before, uint64_t next) {
-    state ^= (before ? markOf(place, *before) : 0) ^ markOf(place, next);
+    const uint64_t mark = (before ? markOf(place, *before) : 0) ^ markOf(place, next);
+    state ^= mark;
+    seen ^= mark;
   }
   /// Something happened that this doesn't see: from here on it is like no state before.
   void changeUnseen() {
     state ^= markOf(++unseen, ~uint64_t(0));
+  }
+  /// What has been written, without what this doesn't see.
+  uint64_t written() const {
+    return seen;
   }
   bool operator==(const MemoryState& other) const {
     return state == other.state;
@@ -43,7 +49,7 @@ private:
     return mix(place + 0x9e3779b97f4a7c15 * (1 + mix(value + 0x9e3779b97f4a7c15)));
   }
 
-  uint64_t state = 0, unseen = 0;
+  uint64_t state = 0, seen = 0, unseen = 0;
 };
 
 /// A loop's turns, of which some are kept (Brent's way to find a cycle of any length).

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scopes, loops, and agents that wait for each other.
 #include "compiler/interpreter/machine.h"
-#include "compiler/interpreter/lazy_choices.h"
 #include "compiler/ir/ascend_ops.h"
-#include "compiler/ir/kernel_arguments.h"
-#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/own_reads.h"
 #include "compiler/ir/thread_groups.h"
 
 #include "mlir/Transforms/RegionUtils.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -18,11 +14,6 @@
 
 namespace tilewright::interpreter {
 namespace {
-
-/// Ops that show that threads of one block may do different things.
-bool tellsThreadsApart(mlir::Operation* op) {
-  return llvm::isa<tile::ThreadIdOp, tile::ShuffleOp, tile::VoteOp>(op);
-}
 
 /// A branch whose sides groups of threads take.
 bool isOfGroups(mlir::Operation& op) {
@@ -53,10 +44,6 @@ llvm::SmallVector<Agent*> group(llvm::MutableArrayRef<Agent> agents, const Agent
     found.push_back(&other);
   }
   return found;
-}
-
-llvm::SmallVector<Agent*> everyone(Block& block) {
-  return llvm::to_vector(llvm::make_pointer_range(block.agents));
 }
 
 } // namespace
@@ -97,130 +84,13 @@ mlir::LogicalResult Machine::run() {
         return mlir::failure();
       ++gridRound; // what this launch did is ordered before what comes
       blockNumber = -1;
+      othersMayEnd = false;
       ++host.scopes.back().next;
     } else if (step(host) == Outcome::Failed) {
       return mlir::failure();
     }
   }
   return mlir::success();
-}
-
-mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
-  Agent nobody;
-  llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
-  unusedOps = tile::unusedOps(kernel);
-  followsOrders = !launch.getNpu() && hasOrders(launch);
-  if (launch.getNpu())
-    return runNpuGrid(launch, grid);
-  if (llvm::any_of(grid, [](int64_t extent) { return extent < 0; })) {
-    auto error = launch.emitError("the grid is (");
-    llvm::interleaveComma(grid, error);
-    return error << ") but extents from 0 on were expected";
-  }
-  lazyOps = findLazyOps(kernel);
-  agentsDiffer = false;
-  threadsDiffer = launch
-                      .walk([](mlir::Operation* op) {
-                        return tellsThreadsApart(op) ? mlir::WalkResult::interrupt()
-                                                     : mlir::WalkResult::advance();
-                      })
-                      .wasInterrupted();
-  threadCount = threadsDiffer ? launch.getThreadCount() : 1;
-  const bool isTogether = tile::waitsForBlocks(launch);
-  std::deque<Block> blocks;
-  // x runs fastest, so positions are visited with the dims reversed.
-  llvm::SmallVector<int64_t> reversed(llvm::reverse(grid));
-  if (failed(forEachPosition(reversed, [&](llvm::ArrayRef<int64_t> position) {
-        llvm::SmallVector<int64_t> blockIds(llvm::reverse(position));
-        makeBlock(launch, blockIds, blocks.emplace_back());
-        if (isTogether)
-          return mlir::success();
-        const mlir::LogicalResult result = runBlock(blocks.back());
-        blocks.pop_back();
-        return result;
-      })))
-    return mlir::failure();
-  return isTogether ? runTogether(blocks) : mlir::success();
-}
-
-void Machine::makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds, Block& block) {
-  block.number = ++blockCount;
-  block.agents.resize(threadCount);
-  for (auto [thread, agent] : llvm::enumerate(block.agents)) {
-    agent.thread = int64_t(thread);
-    agent.block = &block;
-    for (auto [value, id] : llvm::zip(launch.getBlockIds(), blockIds))
-      agent.scalars[value] = {id, 0};
-    enter(agent, *launch, *launch.getBodyBlock());
-    agent.scopes.back().endThread = threadCount;
-  }
-  order(everyone(block));
-}
-
-/// Blocks that wait for each other: each runs until it is done or waits for the others.
-mlir::LogicalResult Machine::runTogether(std::deque<Block>& blocks) {
-  auto isDone = [](const Block& block) { return block.agents.front().isDone(); };
-  while (true) {
-    for (Block& block : blocks)
-      if (failed(runBlock(block)))
-        return mlir::failure();
-    if (llvm::all_of(blocks, isDone))
-      return mlir::success();
-    const Block& waiting = *llvm::find_if_not(blocks, isDone);
-    mlir::Operation* barrier = waiting.agents.front().waitsAt;
-    for (Block& block : blocks) {
-      if (!isDone(block) && block.agents.front().waitsAt == barrier)
-        continue;
-      auto error = barrier->emitError("block ")
-                   << waiting.number - 1 << " waits here for block " << block.number - 1;
-      if (isDone(block))
-        return error << ", which has ended";
-      error.attachNote(block.agents.front().waitsAt->getLoc()) << "that block waits here";
-      return error;
-    }
-    ++gridRound; // what was before is ordered before what comes
-    for (Block& block : blocks) {
-      order(everyone(block));
-      for (Agent& agent : block.agents) {
-        agent.waitsAt = nullptr;
-        ++agent.scopes.back().next;
-      }
-    }
-  }
-}
-
-bool Machine::waitsForGrid(const Block& block) {
-  return llvm::all_of(block.agents, [&](const Agent& agent) {
-    auto sync = llvm::dyn_cast_or_null<tile::SyncOp>(agent.waitsAt);
-    return sync && sync.getScope() == tile::SyncScope::Grid &&
-           agent.waitsAt == block.agents.front().waitsAt;
-  });
-}
-
-mlir::LogicalResult Machine::runBlock(Block& block) {
-  llvm::MutableArrayRef<Agent> agents = block.agents;
-  blockNumber = block.number;
-  llvm::scope_exit stop([&] { running = nullptr; });
-  while (true) {
-    for (Agent& agent : agents) {
-      acting = &agent;
-      running = agents.size() > 1 ? &agent : nullptr;
-      memory.changeUnseen(); // what another agent has done is not all in memory
-      while (!agent.isDone() && !agent.waitsAt) {
-        Outcome outcome = step(agent);
-        if (outcome == Outcome::Failed)
-          return mlir::failure();
-        if (outcome == Outcome::Waits)
-          agent.waitsAt = &*agent.scopes.back().next;
-      }
-    }
-    running = nullptr;
-    if (llvm::all_of(agents, [](const Agent& agent) { return agent.isDone(); }) ||
-        waitsForGrid(block))
-      return mlir::success();
-    if (failed(meet(agents)))
-      return mlir::failure();
-  }
 }
 
 mlir::LogicalResult Machine::meetAt(llvm::ArrayRef<Agent*> agents, bool isPart,
@@ -567,10 +437,29 @@ mlir::LogicalResult Machine::checkEnds(Scope& scope, tile::WhileOp loop) {
            << turns << " turns without coming to an end" << options.moreSteps;
   // Views of other elements would count the same memory in two ways.
   const int64_t ago = narrowestOfViews ? 0 : scope.turns.begin(memory);
+  constexpr int64_t kTurnsAtOnce = 1024;
+  if (othersMayEnd && iteration < 0 && (ago > 0 || scope.turn / 2 % kTurnsAtOnce == 1) &&
+      asksOthers(loop)) {
+    scope.turns = {};
+    isInWait = true;
+    waitsIn = {loop, ago > 0};
+    return mlir::success();
+  }
   if (ago == 0)
     return mlir::success();
   auto error = loop.emitError("this loop never ends: all of the kernel's memory is as it was ");
   return error << ago << (ago == 1 ? " turn" : " turns") << " before";
+}
+
+bool Machine::asksOthers(tile::WhileOp loop) {
+  auto [found, isNew] = asking.try_emplace(loop, false);
+  if (isNew)
+    found->second = loop.walk([](tile::AtomicOp op) {
+                          return op.getBuffer().getType().isGlobal() ? mlir::WalkResult::interrupt()
+                                                                     : mlir::WalkResult::advance();
+                        })
+                        .wasInterrupted();
+  return found->second;
 }
 
 /// break and continue: leaves branches up to the innermost loop, then that or its iteration.

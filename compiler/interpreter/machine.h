@@ -14,7 +14,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 
-#include <deque>
+#include <list>
 #include <optional>
 
 namespace tilewright::interpreter {
@@ -85,14 +85,20 @@ private:
   /// Who has a buffer of an NPU's block: the vector agents each one, or all agents together.
   enum class Owner { Block, Vector };
 
-  // machine.cpp: scopes and scheduling
-  mlir::LogicalResult runHost();
+  // blocks.cpp: the blocks of a launch
   mlir::LogicalResult runGrid(tile::LaunchOp launch);
   void makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds, Block& block);
-  /// Until all agents are done, or wait for the other blocks.
-  mlir::LogicalResult runBlock(Block& block);
-  mlir::LogicalResult runTogether(std::deque<Block>& blocks);
+  /// Until all agents are done, or wait for the other blocks at a barrier; false where one of them waits for these in
+  /// a loop.
+  mlir::FailureOr<bool> runBlock(Block& block);
+  /// Runs each block on; those that end are gone. Whether any has come further.
+  mlir::FailureOr<bool> goOn(std::list<Block>& blocks, std::list<Block>::iterator from);
+  mlir::LogicalResult beginLast(std::list<Block>& blocks);
+  mlir::LogicalResult runToEnd(std::list<Block>& blocks);
+  mlir::LogicalResult runTogether(std::list<Block>& blocks);
   static bool waitsForGrid(const Block& block);
+
+  // machine.cpp: scopes, and where agents meet
   mlir::LogicalResult meet(llvm::MutableArrayRef<Agent> agents);
   mlir::LogicalResult meetAt(llvm::ArrayRef<Agent*> agents, bool isPart, mlir::Operation* op);
   mlir::LogicalResult runCollective(llvm::ArrayRef<Agent*> agents, mlir::Operation* op);
@@ -107,6 +113,8 @@ private:
   mlir::LogicalResult leaveLoop(Agent& agent, bool again);
   /// An error where a loop whose condition holds is sure to run for ever.
   mlir::LogicalResult checkEnds(Scope& scope, tile::WhileOp loop);
+  /// Whether a loop has atomics by which other blocks may end it.
+  bool asksOthers(tile::WhileOp loop);
   void enter(Agent& agent, mlir::Operation& owner, mlir::Block& block);
   mlir::LogicalResult enterParallel(Agent& agent, tile::ParallelOp op);
   void setPoint(Agent& agent, tile::ParallelOp op);
@@ -256,7 +264,19 @@ private:
   int64_t meetings = 0;          ///< of the threads of all blocks: the rounds' numbers
   /// The number of the block that runs, and whether an atomic update runs.
   int64_t blockNumber = -1;
-  int64_t blockCount = 0;
+  int64_t blockCount = 0, blocksBefore = 0; ///< of all launches, and of those before this one
+  /// Whether a loop that waits for other blocks may still be ended by one of them.
+  bool othersMayEnd = false;
+  bool isInWait = false; ///< the agent that runs has come to wait in such a loop
+  struct {
+    mlir::Operation* loop = nullptr;
+    bool isForOthers = false; ///< nothing else ends it
+  } waitsIn;                  ///< the last such loop
+  struct {
+    mlir::Operation* loop = nullptr;
+    int64_t block = 0;
+  } lateWait; ///< the first one in which a block waited for later ones, while all before it had ended
+  llvm::DenseMap<mlir::Operation*, bool> asking; ///< of loops, as `asksOthers` says
   int64_t gridRound = 0; ///< how often all blocks have waited for each other
   bool isAtomic = false;
 };
