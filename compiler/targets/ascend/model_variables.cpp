@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/model_variables.h"
 
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
 #include "compiler/targets/ascend/counted_variables.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
@@ -87,44 +88,51 @@ bool ModelVariables::ask(scf::IfOp branch, Value condition, model::Node& node) {
 
 void ModelVariables::askBeforeTurns(tile::WhileOp loop, model::Node& node) {
   const WhileQuestion asked = questionOf(loop);
+  asking = &loop.getCondition();
   const std::optional<unsigned> state = asked.state ? of(asked.state) : std::nullopt;
   if (state)
     node.goesOn.push_back({*state, model::Comparison::NotEqual, kLeftState});
-  const bool isAll = askAllOf(*asked.block, asked.condition, loop.getCondition(), node);
+  const bool isAll = askAllOf(*asked.block, asked.condition, /*isLate=*/false, node);
   node.asksMore = !isAll || bool(asked.state) != bool(state);
 }
 
-/// Adds what a condition asks of variables, if nothing else is done in its block; whether that is all of it.
-bool ModelVariables::askAllOf(Block& block, Value condition, Region& asking, model::Node& node) {
-  const auto doesNothing = [&](Operation& op) {
+/// Adds what a condition asks of variables, if its block does nothing but to read elements, or variables; whether that is all
+/// of it.
+bool ModelVariables::askAllOf(Block& block, Value condition, bool isLate, model::Node& node) {
+  for (Operation& op : block) {
     auto store = dyn_cast<tile::StoreOp>(op);
     Operation* alloc = store ? store.getBuffer().getDefiningOp() : nullptr;
-    return &op == condition.getDefiningOp() || isPure(&op) || isa<tile::LoadOp>(op) ||
-           op.hasTrait<OpTrait::IsTerminator>() || (alloc && alloc->hasAttr(kExitStateAttr));
-  };
-  return llvm::all_of(block, doesNothing) && askSilently(condition, asking, node);
+    if (isa<npu::GetValueOp>(op))
+      isLate = true;
+    else if (&op != condition.getDefiningOp() && !isPure(&op) && !isa<tile::LoadOp>(op) &&
+             !op.hasTrait<OpTrait::IsTerminator>() && !(alloc && alloc->hasAttr(kExitStateAttr)))
+      return false;
+  }
+  return askBehind(condition, isLate, node);
 }
 
 /// What is asked only where something else is so is done behind that.
-bool ModelVariables::askSilently(Value condition, Region& asking, model::Node& node) {
+bool ModelVariables::askBehind(Value condition, bool isLate, model::Node& node) {
   if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
-    const bool isFirstAll = askSilently(both.getLhs(), asking, node);
-    return askSilently(both.getRhs(), asking, node) && isFirstAll;
+    const bool isFirstAll = askBehind(both.getLhs(), isLate, node);
+    return askBehind(both.getRhs(), isLate, node) && isFirstAll;
   }
   if (auto both = condition.getDefiningOp<scf::IfOp>()) {
     const unsigned number = cast<OpResult>(condition).getResultNumber();
     if (!matchPattern(both.elseBlock()->getTerminator()->getOperand(number), m_Zero()))
       return false;
-    const bool isFirstAll = askSilently(both.getCondition(), asking, node);
+    const bool isFirstAll = askBehind(both.getCondition(), isLate, node);
     const Value more = both.thenBlock()->getTerminator()->getOperand(number);
-    return askAllOf(*both.thenBlock(), more, asking, node) && isFirstAll;
+    return askAllOf(*both.thenBlock(), more, isLate, node) && isFirstAll;
   }
-  const std::optional<model::TurnCondition> asked = askedBy(condition);
+  std::optional<model::TurnCondition> asked = askedBy(condition);
   const bool isReadThere =
-      asked && asking.isAncestor(
+      asked && asking->isAncestor(
                    condition.getDefiningOp()->getOperand(0).getDefiningOp()->getParentRegion());
-  if (isReadThere)
+  if (isReadThere) {
+    asked->isLate = isLate;
     node.goesOn.push_back(*asked);
+  }
   return isReadThere || matchPattern(condition, m_NonZero());
 }
 

@@ -26,18 +26,19 @@ public:
   std::optional<unsigned> of(mlir::Value buffer);
   /// Of a branch on a variable that was read right before: nothing between them assigns to it. Only one is asked.
   bool ask(mlir::scf::IfOp branch, mlir::Value condition, model::Node& node);
-  /// What a `while` asks of variables before anything else, which so is not done where the loop is over.
+  /// What a `while` asks of variables; before anything else, which so is not done where the loop is over, or late.
   void askBeforeTurns(tile::WhileOp loop, model::Node& node);
   /// Variables that are read only in a loop mean nothing behind it.
   void addForgotten(mlir::Operation* loop, model::Node& node) const;
 
 private:
   std::optional<model::TurnCondition> askedBy(mlir::Value condition);
-  bool askAllOf(mlir::Block& block, mlir::Value condition, mlir::Region& asking, model::Node& node);
-  bool askSilently(mlir::Value condition, mlir::Region& asking, model::Node& node);
+  bool askAllOf(mlir::Block& block, mlir::Value condition, bool isLate, model::Node& node);
+  bool askBehind(mlir::Value condition, bool isLate, model::Node& node);
 
   model::Program& program;
   llvm::DenseMap<mlir::Value, std::optional<unsigned>> numbers;
+  mlir::Region* asking = nullptr; ///< the condition of the `while` that is being asked
 };
 
 } // namespace tilewright::ascend

@@ -206,6 +206,8 @@ struct TurnCondition {
   unsigned variable = kNone;
   Comparison compares = Comparison::NotEqual;
   int value = 0;
+  /// It is asked behind what else the loop asks for, which the first turn stands for: that is never left out.
+  bool isLate = false;
 };
 
 /// How far a loop's end lies from its first number, as `constant` plus the terms; 0 as a step: that isn't known.

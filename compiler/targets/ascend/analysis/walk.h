@@ -515,10 +515,12 @@ private:
   }
 
   /// Whether a loop has one more turn, as far as variables say.
-  static std::optional<bool> goesOn(const Node& loop, const State& state) {
+  static std::optional<bool> goesOn(const Node& loop, const State& state, bool isFirst = false) {
     std::optional<bool> all =
         loop.goesOn.empty() || loop.asksMore ? std::nullopt : std::optional(true);
     for (const TurnCondition& each : loop.goesOn) {
+      if (isFirst && each.isLate)
+        continue;
       const int now = state.values[each.variable], difference = now - each.value;
       const std::optional<bool> here =
           now == kNoValue ? std::nullopt : holds(each.compares, difference, difference);
@@ -579,8 +581,9 @@ private:
     auto [first, last] = turns.endsOf(loop);
     const bool isEntered = hasTurn || loop->isEntered || (!mayBeEmpty && loop->isEnteredIfNotEmpty);
     const int64_t least = isEntered || loop->notes != kNone ? 1 : 0;
-    if (first + last < least)
-      first = least;
+    const bool asksLate = std::ranges::any_of(loop->goesOn, &TurnCondition::isLate);
+    if (first + last < least || (first == 0 && asksLate))
+      first = 1;
     States exit;
     const auto leave = [&](States& way, bool wasEntered = true) {
       if (loop->notes != kNone)
@@ -630,7 +633,9 @@ private:
   }
 
   void iterate(const Node* loop, Turn turn, States& states) {
-    std::erase_if(states, [&](const State& state) { return goesOn(*loop, state) == false; });
+    std::erase_if(states, [&](const State& state) {
+      return goesOn(*loop, state, /*isFirst=*/turn.least == 0) == false;
+    });
     turn.phase %= turn.period;
     phases[loop->id] = static_cast<unsigned>(turn.phase);
     turns.set(loop, turn);
