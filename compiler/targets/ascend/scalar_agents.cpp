@@ -133,8 +133,6 @@ public:
         addUsersOnce(user);
       else if (isa<scf::IfOp, tile::ForOp>(user))
         addAround(user);
-      else if (isa<tile::ConditionOp>(user))
-        addAround(user->getParentOp());
       else
         add(std::nullopt);
     }
@@ -182,14 +180,12 @@ private:
   }
 
   void addWork(Operation* op) {
-    // What leaves a loop decides about the rest of it; a loop without a body waits.
-    auto loop = dyn_cast<tile::WhileOp>(op);
-    if (isa<tile::BreakOp, tile::ContinueOp>(op) ||
-        (loop && loop.getBody().front().without_terminator().empty()))
+    // What leaves a loop decides about the rest of it; a `while` may wait for what others store.
+    if (isa<tile::BreakOp, tile::ContinueOp, tile::WhileOp>(op))
       return add(std::nullopt);
-    const bool isNone = isPure(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-                        isa<scf::IfOp, tile::ForOp, tile::WhileOp, ScopeOp, tile::AllocOp,
-                            tile::LoadOp, npu::GetValueOp>(op);
+    const bool isNone =
+        isPure(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+        isa<scf::IfOp, tile::ForOp, ScopeOp, tile::AllocOp, tile::LoadOp, npu::GetValueOp>(op);
     if (isNone || op->hasAttr(kOfElementAttr))
       return;
     if (auto scope = op->getParentOfType<ScopeOp>())
