@@ -59,6 +59,7 @@ TOLD = {
     "n: a branch of four turns": STORES.format("C"),
     "n: rows below 1": None,
     "n: rows below 5": STORES.format("C"),
+    "n: rows where n is negative": None,
 }
 
 
@@ -128,6 +129,13 @@ def numbers(form: str) -> Any:
                     T.tile.fill(x, 2.0)
                     if vid == 1:
                         T.copy(x, C[0, 0])
+            elif "negative" in form:
+                if vid == 0:
+                    T.copy(x, C[0, 0])
+                if n // 2 < 0:
+                    T.tile.fill(x, 2.0)
+                    if vid == 1:
+                        T.copy(x[0 : T.min(n, 16), :], C[0, 0])
             else:
                 end = 1 if "1" in form else 5
                 if vid == 0:

@@ -198,7 +198,10 @@ private:
       return false;
     const Type type = value.getType();
     const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-    return width == 64 || (range.low > llvm::minIntN(width) && range.high < llvm::maxIntN(width));
+    const bool isOneOfThem = isa_and_nonnull<arith::MaxSIOp, arith::MinSIOp, arith::ShRSIOp>(
+        value.getDefiningOp()); // or nearer to 0
+    return width == 64 || isOneOfThem ||
+           (range.low > llvm::minIntN(width) && range.high < llvm::maxIntN(width));
   }
 
   /// Of 32 bits or less: the number itself, or as much more or less as the type has numbers.
