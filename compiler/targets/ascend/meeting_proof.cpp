@@ -213,7 +213,7 @@ private:
     const LinearSum exact =
         sumOf(op->getOperand(0), side)
             .plus(sumOf(op->getOperand(1), side), isa<arith::AddIOp>(op) ? 1 : -1);
-    const LinearSum result = IntegerChoices::of(set.addVariable());
+    LinearSum result = IntegerChoices::of(set.addVariable());
     requireRange(result, {llvm::minIntN(width), llvm::maxIntN(width)});
     std::vector<std::vector<LinearSum>> choices;
     for (const int64_t times : {0, 1, -1}) {
