@@ -109,9 +109,9 @@ TEST(InsertFlags, LoopsOfAFewTurnsAtMost) {
     Node* outer = hand.loop(nullptr);
     Node* inner = hand.loop(outer);
     inner->mostTrips = most;
-    const Term turn{outer->id, 4 * 32, 2};
+    const Term turn{outer->id, 128, 2};
     hand.statement(inner, Pipe::MTE2, {ByHand::write(0, 32, {turn, {inner->id, steps * 32}})});
-    hand.statement(outer, Pipe::MTE3, {ByHand::read(0, 4 * 32, {turn})});
+    hand.statement(outer, Pipe::MTE3, {ByHand::read(0, 128, {turn})});
     return hand.insert().find("wait vector.MTE3 to vector.MTE2 0 + 1 * loop0 % 2") !=
            std::string::npos;
   };
