@@ -407,9 +407,7 @@ private:
     if (a.size() != b.size())
       return false;
     for (size_t number = 0; number < a.size(); ++number) {
-      const Index &x = left.extents[a[number]], &y = right.extents[b[number]];
-      bool areKnown = std::holds_alternative<int64_t>(x) && std::holds_alternative<int64_t>(y);
-      if (areKnown && !state.isSame(x, y))
+      if (!mayBeSame(left.extents[a[number]], right.extents[b[number]]))
         return false;
     }
     return true;
@@ -457,25 +455,43 @@ private:
       return -1;
     const Index& extent = tile.side.extents[dims[0]];
     const Attribute* axis = builder::find(attributes, "axis");
-    if (axis) {
-      auto along = 1 - (std::get<int64_t>(*axis) + 2) % 2;
-      return state.isSame(extent, extents[size_t(along)]) ? int(along) : -1;
-    }
-    if (tile.side.extents.size() >= 2) {
-      bool isColumn = dims[0] + 1 == tile.side.extents.size();
-      int along = isColumn ? 1 : 0;
-      return state.isSame(extent, extents[size_t(along)]) ? along : -1;
+    if (axis || tile.side.extents.size() >= 2) {
+      const bool isColumn = dims[0] + 1 == tile.side.extents.size();
+      const auto along =
+          axis ? 1 - (std::get<int64_t>(*axis) + 2) % 2 : static_cast<int64_t>(isColumn);
+      return mayBeSame(extent, extents[size_t(along)]) ? int(along) : -1;
     }
     if (function.broadcasts && state.isSame(extents[0], extents[1]))
       return -1;
     if (state.isSame(extent, extents[0]))
       return 0;
-    return function.broadcasts && state.isSame(extent, extents[1]) ? 1 : -1;
+    if (!function.broadcasts)
+      return isCountedAs(extent, extents[0]) ? 0 : -1;
+    if (state.isSame(extent, extents[1]))
+      return 1;
+    const bool mayBeRows = isCountedAs(extent, extents[0]);
+    return mayBeRows == isCountedAs(extent, extents[1]) ? -1 : mayBeRows ? 0 : 1;
+  }
+
+  /// Whether two extents are one, or the kernel alone knows one of them.
+  bool mayBeSame(const Index& left, const Index& right) const {
+    const bool areKnown =
+        std::holds_alternative<int64_t>(left) && std::holds_alternative<int64_t>(right);
+    return !areKnown || state.isSame(left, right);
+  }
+
+  /// Whether two extents are one, or the kernel alone knows both.
+  bool isCountedAs(const Index& left, const Index& right) const {
+    return left.index() == right.index() && mayBeSame(left, right);
   }
 
   bool refuseShape(const Tile& tile) {
-    bool isAmbiguous = function.broadcasts && extents.size() == 2 &&
-                       state.isSame(extents[0], extents[1]) && longDims(tile.side).size() == 1;
+    const std::vector<size_t> dims = longDims(tile.side);
+    bool isAmbiguous = function.broadcasts && extents.size() == 2 && dims.size() == 1;
+    if (isAmbiguous && !state.isSame(extents[0], extents[1])) {
+      const Index& extent = tile.side.extents[dims[0]];
+      isAmbiguous = isCountedAs(extent, extents[0]) && isCountedAs(extent, extents[1]);
+    }
     state.typeError(name + " has destination " + quoted(record(tiles[0]).name) + " of " +
                         state.text(tiles[0].side.extents) + " but " + tile.role + " " +
                         quoted(record(tile).name) + " of " + state.text(tile.side.extents) +
