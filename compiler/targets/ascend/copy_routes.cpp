@@ -85,10 +85,15 @@ IndexRanges CopyExpander::rangesIfMoving(bool withinTile) {
     assume(extent, {1, IndexRange::kHighest});
   if (!withinTile || target.type().getSpace() == MemorySpace::Global)
     return ranges;
-  for (size_t dim = 0; dim < target.extents.size(); ++dim)
-    if (const int64_t first = rangeIn(ranges, target.offsets[dim]).low;
-        first >= 0 && !target.type().isDynamicDim(int64_t(dim)))
-      assume(target.extents[dim], {IndexRange::kLowest, target.type().getShape()[dim] - first});
+  for (size_t dim = 0; dim < target.extents.size(); ++dim) {
+    if (target.type().isDynamicDim(int64_t(dim)))
+      continue;
+    const int64_t size = target.type().getShape()[dim];
+    const int64_t least = std::max<int64_t>(rangeIn(ranges, target.extents[dim]).low, 1);
+    assume(target.offsets[dim], {0, size - least});
+    const int64_t first = rangeIn(ranges, target.offsets[dim]).low;
+    assume(target.extents[dim], {IndexRange::kLowest, size - std::max<int64_t>(first, 0)});
+  }
   return ranges;
 }
 
@@ -137,7 +142,7 @@ bool CopyExpander::mayBeCut(const BufferRegion& region, size_t dim) {
 
 ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
                                   std::optional<size_t> uncutBefore) {
-  ClampedRegion clamped{region, Value(),
+  ClampedRegion clamped{region, Value(), /*mayBeMissing=*/false,
                         SmallVector<OpFoldResult>(region.extents.size(), make.index(0))};
   for (size_t dim = 0; dim < region.extents.size(); ++dim) {
     const bool isKnown = !region.type().isDynamicDim(int64_t(dim)) &&
@@ -161,6 +166,7 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
       addCondition(clamped.isThere, isMore(left, 0));
       if (mayBeBefore)
         addCondition(clamped.isThere, isMore(region.offsets[dim], -1));
+      clamped.mayBeMissing |= end || mayBeCut(region, dim);
       continue;
     }
     const std::optional<int64_t> most = getConstantIntValue(left);
@@ -187,6 +193,7 @@ void CopyExpander::cutBefore(ClampedRegion& clamped, size_t dim) {
   offset = make.notNegative(offset);
   extent = make.sub(extent, clamped.before[dim]);
   addCondition(clamped.isThere, isMore(extent, 0));
+  clamped.mayBeMissing = true;
 }
 
 BufferRegion CopyExpander::behindCut(const BufferRegion& local, const BufferRegion& global,
@@ -263,7 +270,7 @@ Value CopyExpander::isCut(const ClampedRegion& clamped, const BufferRegion& whol
     if (left != extent && (copy.endOf(int64_t(dim)) || mayBeCut(whole, dim)))
       also(arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, make.value(left),
                                  make.value(extent)));
-  if (clamped.isThere) {
+  if (clamped.isThere && clamped.mayBeMissing) {
     Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
     also(arith::XOrIOp::create(builder, clamped.isThere, yes));
   }
@@ -295,7 +302,7 @@ LogicalResult CopyExpander::padAndLoad(const ClampedRegion& clamped, const Buffe
     if (isAllOfIts(tile))
       branch->setAttr(kOverwritesAttr, builder.getUnitAttr());
   };
-  if (clamped.isThere && clamped.region.extents == whole.extents) {
+  if (clamped.mayBeMissing && clamped.region.extents == whole.extents) {
     auto branch = scf::IfOp::create(builder, clamped.isThere, /*withElseRegion=*/true);
     mark(branch);
     builder.setInsertionPointToStart(branch.thenBlock());

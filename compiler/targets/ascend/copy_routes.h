@@ -33,6 +33,8 @@ struct ClampedRegion {
   /// Whether it lies within the tensor in the dims of one element, and in those in which no edge can cut
   /// through it; null: it does.
   mlir::Value isThere;
+  /// Whether that may fail of a part that stays within its tile.
+  bool mayBeMissing = false;
   /// By dim, how many elements lie before the tensor's first.
   llvm::SmallVector<mlir::OpFoldResult> before;
 };
