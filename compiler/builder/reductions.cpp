@@ -106,9 +106,16 @@ size_t leadingDimsAdded(Construction& state, const Side& source, const Side& tar
   return 0;
 }
 
+/// Whether a target of what the kernel alone counts, [1, m], fits [m, n] as a row only, not as the column that it reduces to.
+bool isRowOfResults(Construction& state, const Side& source, const Side& target, int64_t dim) {
+  return !isReduced(state, source.extents, target.extents, dim, /*isAlike=*/true) &&
+         leadingDimsAdded(state, source, target, dim, /*isAlike=*/true) != 0;
+}
+
 bool checkReduced(Construction& state, const std::string& operation, const Side& source,
                   const Side& target, int64_t dim, int64_t written) {
-  if (isReduced(state, source.extents, target.extents, dim))
+  if (isReduced(state, source.extents, target.extents, dim) &&
+      !isRowOfResults(state, source, target, dim))
     return true;
   const Extents dropped = withoutDim(source.extents, dim);
   const BufferRecord& from = state.record(source.buffer);

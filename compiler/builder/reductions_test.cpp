@@ -46,6 +46,19 @@ TEST_F(ReductionsTest, ARowOfResultsThatTheKernelCounts) {
               ContainsRegex("tile.reduce max .*<64x32xf32, UB> dim 1 into %[0-9]+\\[0, 3\\]"));
 }
 
+// Elsewhere than on an NPU a row is refused, as where its numbers are known.
+TEST_F(ReductionsTest, RefusesARowOfResultsThatTheKernelCounts) {
+  Value m = line().symbol("m", dt("int32"));
+  launch();
+  Buffer S = alloc("S", {64, 32}), rows = alloc("rows", {4, 64}), column = alloc("column", {64, 8});
+  const auto some = part(S, {int64_t{0}, int64_t{0}}, {m, int64_t{32}});
+  line().reduce("sum", some, part(rows, {int64_t{2}, int64_t{0}}, {int64_t{1}, m}), 1, true);
+  line().reduce("max", some, part(column, {int64_t{0}, int64_t{3}}, {m, int64_t{1}}), 1, true);
+  line().reduce("max", some, part(rows, {int64_t{2}, int64_t{0}}, {int64_t{1}, m}), 0, true);
+  EXPECT_THAT(messages(), ElementsAre("reduce_sum of 'S' (m, 32) over dim 1 gives (m), but 'rows' "
+                                      "is (1, m)"));
+}
+
 TEST_F(ReductionsTest, RefusesBadReductions) {
   Buffer G = tensor("G", {int64_t{64}});
   launch();
