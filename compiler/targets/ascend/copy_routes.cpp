@@ -147,8 +147,14 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
   for (size_t dim = 0; dim < region.extents.size(); ++dim) {
     const bool isKnown = !region.type().isDynamicDim(int64_t(dim)) &&
                          isInside(rangesIfMoving(/*withinTile=*/false), region, dim);
-    if (isInBounds(copy, isSource, dim) || (isKnown && !(isSource && copy.endOf(int64_t(dim)))))
+    if (isInBounds(copy, isSource, dim))
       continue;
+    if (isKnown && !(isSource && copy.endOf(int64_t(dim)))) {
+      OpFoldResult& extent = clamped.region.extents[dim];
+      if (rangeAt(copy, extent).low < 0) // fewer than none are none
+        extent = make.notNegative(extent);
+      continue;
+    }
     OpFoldResult size =
         region.type().isDynamicDim(int64_t(dim))
             ? OpFoldResult(tile::DimOp::create(builder, region.buffer, dim).getResult())

@@ -142,6 +142,7 @@ static constexpr llvm::StringLiteral kOfOurHeaders =
     "floatMod floorDiv fractalBytes fractalRows fromFloat hyperbolicTangent infinity larger "
     "leadingZeros loadFractals loadRows loadTransposedFloats localTensor magnitude "
     "mostGmPitch mostRepeats mostRows multiply nonZeroDivisor notANumber power reduceColumns "
+    "reduceFarRows reducesNothing "
     "reduceRepeats reduceRows reduceSomeRows repeatBytes roundDown roundToEven roundToZero "
     "roundUp roundedTo rowBytes rowExpand rowsAtOnce sameBits sine slotValue smaller "
     "spreadToBlocks squareRoot tensorAddress toBfloat16 toFloat toInteger transposeTile truncDiv "
