@@ -487,6 +487,16 @@ bool Construction::isSame(const Index& left, const Index& right) const {
   return a.ir == b.ir || (a.affine && a.affine == b.affine);
 }
 
+bool Construction::mayBeSame(const Index& left, const Index& right) const {
+  const bool areKnown =
+      std::holds_alternative<int64_t>(left) && std::holds_alternative<int64_t>(right);
+  return !areKnown || isSame(left, right);
+}
+
+bool Construction::isCountedAs(const Index& left, const Index& right) const {
+  return left.index() == right.index() && mayBeSame(left, right);
+}
+
 const Attribute* find(const Attributes& attributes, const std::string& key) {
   auto found = attributes.find(key);
   return found == attributes.end() ? nullptr : &found->second;

@@ -219,6 +219,10 @@ public:
   std::string text(const Index& index) const;
   std::string text(const std::vector<Index>& shape) const;
   bool isSame(const Index& left, const Index& right) const;
+  /// Whether two extents are one, or the kernel alone knows one of them.
+  bool mayBeSame(const Index& left, const Index& right) const;
+  /// Whether two extents are one, or the kernel alone knows both.
+  bool isCountedAs(const Index& left, const Index& right) const;
   Note allocatedHere(const BufferRecord& buffer) const;
 
   mlir::Location location() const;

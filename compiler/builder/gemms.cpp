@@ -122,8 +122,7 @@ private:
   bool checkSame(const char* dim, const char* firstRole, const Side& first,
                  const Index& firstExtent, const char* secondRole, const Side& second,
                  const Index& secondExtent) {
-    if (state.isSame(firstExtent, secondExtent) || !std::holds_alternative<int64_t>(firstExtent) ||
-        !std::holds_alternative<int64_t>(secondExtent))
+    if (state.mayBeSame(firstExtent, secondExtent))
       return true;
     state.error(std::string("gemm ") + dim + " disagrees: it is " + state.text(firstExtent) +
                     " in " + firstRole + ", " + quoted(record(first).name) + ", but " +

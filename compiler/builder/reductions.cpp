@@ -67,10 +67,7 @@ bool isReduced(Construction& state, const Extents& source, const Extents& target
   auto fits = [&](const Extents& shape) {
     return std::equal(shape.begin(), shape.end(), target.begin(), target.end(),
                       [&](const Index& x, const Index& y) {
-                        const bool isKnown = std::holds_alternative<int64_t>(x),
-                                   isOther = std::holds_alternative<int64_t>(y);
-                        return isKnown && isOther ? state.isSame(x, y)
-                                                  : !isAlike || isKnown == isOther;
+                        return isAlike ? state.isCountedAs(x, y) : state.mayBeSame(x, y);
                       });
   };
   bool isScalar = target.empty() && source.size() == 1;

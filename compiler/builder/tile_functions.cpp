@@ -407,7 +407,7 @@ private:
     if (a.size() != b.size())
       return false;
     for (size_t number = 0; number < a.size(); ++number) {
-      if (!mayBeSame(left.extents[a[number]], right.extents[b[number]]))
+      if (!state.mayBeSame(left.extents[a[number]], right.extents[b[number]]))
         return false;
     }
     return true;
@@ -459,30 +459,18 @@ private:
       const bool isColumn = dims[0] + 1 == tile.side.extents.size();
       const auto along =
           axis ? 1 - (std::get<int64_t>(*axis) + 2) % 2 : static_cast<int64_t>(isColumn);
-      return mayBeSame(extent, extents[size_t(along)]) ? int(along) : -1;
+      return state.mayBeSame(extent, extents[size_t(along)]) ? int(along) : -1;
     }
     if (function.broadcasts && state.isSame(extents[0], extents[1]))
       return -1;
     if (state.isSame(extent, extents[0]))
       return 0;
     if (!function.broadcasts)
-      return isCountedAs(extent, extents[0]) ? 0 : -1;
+      return state.isCountedAs(extent, extents[0]) ? 0 : -1;
     if (state.isSame(extent, extents[1]))
       return 1;
-    const bool mayBeRows = isCountedAs(extent, extents[0]);
-    return mayBeRows == isCountedAs(extent, extents[1]) ? -1 : mayBeRows ? 0 : 1;
-  }
-
-  /// Whether two extents are one, or the kernel alone knows one of them.
-  bool mayBeSame(const Index& left, const Index& right) const {
-    const bool areKnown =
-        std::holds_alternative<int64_t>(left) && std::holds_alternative<int64_t>(right);
-    return !areKnown || state.isSame(left, right);
-  }
-
-  /// Whether two extents are one, or the kernel alone knows both.
-  bool isCountedAs(const Index& left, const Index& right) const {
-    return left.index() == right.index() && mayBeSame(left, right);
+    const bool mayBeRows = state.isCountedAs(extent, extents[0]);
+    return mayBeRows == state.isCountedAs(extent, extents[1]) ? -1 : mayBeRows ? 0 : 1;
   }
 
   bool refuseShape(const Tile& tile) {
@@ -490,7 +478,7 @@ private:
     bool isAmbiguous = function.broadcasts && extents.size() == 2 && dims.size() == 1;
     if (isAmbiguous && !state.isSame(extents[0], extents[1])) {
       const Index& extent = tile.side.extents[dims[0]];
-      isAmbiguous = isCountedAs(extent, extents[0]) && isCountedAs(extent, extents[1]);
+      isAmbiguous = state.isCountedAs(extent, extents[0]) && state.isCountedAs(extent, extents[1]);
     }
     state.typeError(name + " has destination " + quoted(record(tiles[0]).name) + " of " +
                         state.text(tiles[0].side.extents) + " but " + tile.role + " " +
