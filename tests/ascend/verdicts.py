@@ -43,6 +43,7 @@ NUMBER = "verdict.number"
 #: Of numbers for which a kernel isn't made: it would leave its tensors, or says so itself.
 REFUSED = re.compile(
     r"\[Error(Read|Write)[1-4]\]|, but 'w+' has shape|outside|behind the end|assertion failed: "
+    r"|, but at most \d+ fits into tile "
 )
 #: Legal orders in which a kernel is tried; of some hundred, one may stop a core where it matters.
 ORDERS = 500
@@ -345,7 +346,7 @@ class Subject:
             warnings.simplefilter("always")
             try:
                 _runtime.Kernel(str(self.library), self.manifest, None)(*own)
-            except RuntimeError as error:
+            except (RuntimeError, ValueError) as error:  # the latter: an argument that doesn't fit
                 problem = str(error)
             text = told() + "".join(f"{each.message}\n" for each in warned)
         is_found = "error:" in text or (self.tells_of_counts and SET_TWICE in text)

@@ -19,6 +19,9 @@
 /// Of a part whose extents are known as the kernel runs (`real_shape=[8, n]`), instructions count so many rows and columns:
 /// `counts(%c8 x %n)`. What they touch is taken for the most that these can be.
 ///
+/// Results that begin within a block of 32 bytes, as that of a row in `m[i : i + 1]`, go to a tile of their own, from which
+/// the scalar unit stores them: `tile.load`, `tile.store`.
+///
 /// It stands before memory is planned, which gives the scratch memory its place.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/kernel_manifest.h"
@@ -98,6 +101,28 @@ void forEachPairOfRows(ImplicitLocOpBuilder& builder, UbRows from, const UbRows&
   forEachRow(builder, make, from, /*isDense=*/false, [&](Value row, Value count) {
     instruction(rowStart(make, from, row), rowStart(make, to, row), count);
   });
+}
+
+/// Copies by the scalar unit. Both have the same extents.
+void copyElements(ImplicitLocOpBuilder& builder, const BufferRegion& source,
+                  const BufferRegion& target) {
+  const IndexMaker make(builder);
+  const OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Value> from, to;
+  for (size_t dim = 0; dim < source.extents.size(); ++dim) {
+    OpFoldResult step = make.index(0);
+    if (!isConstantIntValue(source.extents[dim], 1)) {
+      auto loop = tile::ForOp::create(builder, make.constant(0), make.value(source.extents[dim]),
+                                      make.constant(1));
+      builder.setInsertionPointToStart(loop.getBodyBlock());
+      step = loop.getInductionVar();
+    }
+    from.push_back(make.value(make.add(source.offsets[dim], step)));
+    to.push_back(make.value(make.add(target.offsets[dim], step)));
+  }
+  Value number = tile::LoadOp::create(builder, source.type().getScalarType(), source.buffer, from,
+                                      /*in_bounds=*/true);
+  tile::StoreOp::create(builder, number, target.buffer, to, /*in_bounds=*/true);
 }
 
 /// The magnitudes of all columns of a tile; rows lie as the tile's.
@@ -209,17 +234,53 @@ public:
       reduceLines(source, target);
       return success();
     }
-    for (const auto& [region, role] : {std::pair(&source, "source"), std::pair(&target, "target")})
-      if (failed(requireBlock(*region, role)))
-        return failure();
-    if (element.isBF16() || isConverted)
+    const bool isInFloat32 = element.isBF16() || isConverted;
+    if (const std::optional<std::string> why = whyOwnTile())
+      return reduceToOwnTile(isInFloat32, *why);
+    if (failed(requireBlock(target, "target")))
+      return failure();
+    return reduceFloats(isInFloat32);
+  }
+
+private:
+  LogicalResult reduceFloats(bool isInFloat32) {
+    if (failed(requireBlock(source, "source")))
+      return failure();
+    if (isInFloat32)
       reduceInFloat32();
     else
       reduceTile(source, target);
     return success();
   }
 
-private:
+  /// Why the instructions can't put their results where they belong: these are known to begin within a block of 32
+  /// bytes, or a single one may (`t[i : i + 1]`).
+  std::optional<std::string> whyOwnTile() {
+    const OpFoldResult start = ubOffset(make, target.type(), target.offsets);
+    if (!isKnown(target))
+      return std::nullopt;
+    if (const auto place = startWithinBlock(start, target.type(), reduce))
+      return "begins " + *place;
+    if (wideDims(target).empty() && !isMultipleOf(start, npu::blockElements(target.type())))
+      return "may begin within a block";
+    return std::nullopt;
+  }
+
+  /// The results go to a tile from which the scalar unit takes them.
+  LogicalResult reduceToOwnTile(bool isInFloat32, const std::string& why) {
+    reduce.emitRemark()
+        << "the scalar unit stores what this reduction gives, element by element: its target "
+        << why << ", but the vector unit stores to UB from whole blocks of 32 bytes on";
+    const BufferRegion own = makePart(builder, target, target.type().getElementType(), "results");
+    const BufferRegion results = std::exchange(target, own);
+    if (!reduce.getClear())
+      copyElements(builder, results, own);
+    if (failed(reduceFloats(isInFloat32)))
+      return failure();
+    copyElements(builder, own, results);
+    return success();
+  }
+
   LogicalResult requireBlock(const BufferRegion& region, StringRef role) {
     return requireBlockStart(builder, reduce, ("the reduction's " + role).str(),
                              ubOffset(make, region.type(), region.offsets), region.type());

@@ -219,3 +219,21 @@ func.func @f(%n: index) {
   }
   return
 }
+
+// -----
+// CHECK-LABEL: func.func @result_within_a_block
+// CHECK: %[[X:.*]] = tile.alloc "x"
+// CHECK: %[[M:.*]] = tile.alloc "m"
+// CHECK: %[[RESULTS:.*]] = tile.alloc "results"
+// CHECK: npu.reduce sum %[[RESULTS]][%{{.*}}] : !tile.buffer<1xf32, UB>, %[[X]][
+// CHECK: %[[SUM:.*]] = tile.load %[[RESULTS]]
+// CHECK: tile.store %[[SUM]], %[[M]][%{{.*}}]
+func.func @result_within_a_block(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<128xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<32xf32, UB>
+    // expected-remark@+1 {{the scalar unit stores what this reduction gives, element by element: its target begins at byte 12 of its buffer, but the vector unit stores to UB from whole blocks of 32 bytes on}}
+    tile.reduce sum %x : !tile.buffer<128xf32, UB> dim 0 into %m[3] [1] : !tile.buffer<32xf32, UB> clear
+  }
+  return
+}
