@@ -56,6 +56,11 @@ def kernel(form: str, slots: int) -> Any:  # noqa: ANN401, C901
                     if i % 4 == 2:
                         continue
                     move(A, C, x, y, i - 1, b)
+            if form == "by an element":
+                while i < n:
+                    b = T.cast(A[i, 0] > 0.0, "int32")
+                    move(A, C, x, y, i, b)
+                    i = i + 1
             if form == "within a loop":
                 for _ in T.serial(2):
                     i = 0
@@ -76,12 +81,14 @@ def expected(form: str, a: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]
 
 #: The form, how many tiles there are, and whether flags take turns.
 FORMS = [
+    ("counter", 1, False),
     ("counter", 2, True),
     ("counter", 3, True),
     ("counter", 4, True),
     ("switch", 2, True),
     ("left", 2, True),
     ("skipped", 2, True),
+    ("by an element", 2, False),
     ("within a loop", 2, True),
 ]
 CASES = [(form, slots, n) for form, slots, _ in FORMS for n in (0, 1, 2, 12)]
@@ -103,8 +110,8 @@ def test_values(form: str, slots: int, n: int) -> None:
 @pytest.mark.parametrize(("form", "slots", "takes_turns"), FORMS)
 def test_flags_take_turns(form: str, slots: int, takes_turns: bool) -> None:
     text = GROUP.check(f"{form} {slots} 12").ascendc
-    counted = re.search(rf" turn = \(turn_value(_\d+)? \+ 1\) % {slots};", text)
-    assert (counted is not None) == takes_turns
+    counted = re.search(r" turn = \(turn_value(_\d+)? \+ 1\) % (\d+);", text)
+    assert (int(counted[2]) if counted else 1) == (slots if takes_turns else 1)
 
 
 @pytest.mark.parametrize(("form", "slots"), [(form, slots) for form, slots, _ in FORMS])

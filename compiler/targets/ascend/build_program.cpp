@@ -20,6 +20,7 @@
 #include "compiler/targets/ascend/scalar_agents.h"
 #include "compiler/targets/ascend/short_loops.h"
 #include "compiler/targets/ascend/tied_loops.h"
+#include "compiler/targets/ascend/turning_variables.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -172,7 +173,10 @@ private:
                                  upper = getConstantIntValue(loop.getUpper()),
                                  step = getConstantIntValue(loop.getStep());
     if (step && *step > 0)
-      addLength(loop, *step, *node);
+      addLength(indices.of(loop.getLower()),
+                *step > 256 ? indices.of(loop.getUpper())
+                            : indices.ofEnd(loop.getLower(), loop.getUpper()),
+                *step, *node);
     if (lower && upper && step && *step > 0)
       node->trips = std::max(int64_t{0}, (*upper - *lower + *step - 1) / *step);
     else
@@ -203,14 +207,11 @@ private:
   }
 
   /// Of a loop whose length isn't known: whether it has an iteration, and what a branch can ask of it.
-  void addLength(tile::ForOp loop, int64_t step, Node& node) {
-    const std::optional<IndexSum> lower = indices.of(loop.getLower());
-    std::optional<IndexSum> length =
-        step > 256 ? indices.of(loop.getUpper()) : indices.ofEnd(loop.getLower(), loop.getUpper());
+  void addLength(std::optional<IndexSum> lower, std::optional<IndexSum> length, int64_t step,
+                 Node& node) {
     if (!lower || !length)
       return;
-    IndexSum first = *lower;
-    *length += first *= -1;
+    *length += *lower *= -1;
     length->simplify();
     node.length = {length->constant, step, length->terms};
     node.isEntered = indices.isAboveZero(*length, /*isIfNotEmpty=*/false);
@@ -236,10 +237,18 @@ private:
     Node* node = add(&op, parent, block, NodeKind::Loop);
     node->isOfSomeCores = isMixed && asksVectorCores(&op);
     indices.addOpenLoop(&op, node->id);
+    auto repeat = dyn_cast<tile::WhileOp>(op);
+    if (repeat)
+      addTurns(repeat, *node);
+    const std::optional<CountedTurns> counted = repeat ? countedTurns(repeat) : std::nullopt;
+    const bool isBelow = counted && counted->step > 0 && counted->more == 0;
+    if (isBelow)
+      indices.enterLoop(counted->start, counted->bound);
     for (Region& region : op.getRegions())
       for (Block& each : region)
         translate(each, node, node->body, scope);
-    auto repeat = dyn_cast<tile::WhileOp>(op);
+    if (isBelow)
+      indices.leaveLoop();
     if (repeat)
       variables.askBeforeTurns(repeat, *node);
     if (repeat && own != OwnCrossFlags::WithinCores) // nothing can be put in there alone
@@ -248,6 +257,24 @@ private:
       return each->kind == NodeKind::Loop || each->kind == NodeKind::If;
     });
     variables.addForgotten(&op, **last);
+  }
+
+  /// Of a `while` whose turns variables count.
+  void addTurns(tile::WhileOp loop, Node& node) {
+    const std::optional<CountedTurns> turns = countedTurns(loop);
+    const std::optional<int64_t> most = turns ? mostTurnsOf(*turns) : std::nullopt;
+    if (turns && !turns->isAll)
+      node.mostTrips = most.value_or(-1);
+    else
+      node.trips = (most ? most : turnsByVariables(loop)).value_or(-1);
+    if (!turns || !turns->isAll || !indices.isUnchanging(turns->bound))
+      return;
+    const bool isUp = turns->step > 0;
+    std::optional<IndexSum> from = indices.of(isUp ? turns->start : turns->bound),
+                            to = indices.of(isUp ? turns->bound : turns->start);
+    if (to)
+      to->constant += turns->more;
+    addLength(std::move(from), std::move(to), std::abs(turns->step), node);
   }
 
   /// A `while` asks once more than its body runs. What it asks then is behind the loop, and no turn's.

@@ -15,17 +15,21 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 16;
+constexpr int64_t kMost = int64_t{1} << 16, kMostBound = int64_t{1} << 40;
 
-/// What a store adds to its variable, if that is a constant above 0.
+/// What a store adds to its variable, if that is a constant; below 0: takes away.
 std::optional<int64_t> addedBy(tile::StoreOp store) {
-  auto sum = store.getValue().getDefiningOp<arith::AddIOp>();
-  auto before = sum ? sum.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
-  const std::optional<int64_t> step = sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
+  Operation* sum = store.getValue().getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(sum))
+    return std::nullopt;
+  auto before = sum->getOperand(0).getDefiningOp<tile::LoadOp>();
+  const std::optional<int64_t> by = getConstantIntValue(sum->getOperand(1));
   const bool isStep = before && before.getBuffer() == store.getBuffer() &&
-                      before->getBlock() == store->getBlock() && step && *step >= 1 &&
-                      *step <= kMost;
-  return isStep ? step : std::nullopt;
+                      before->getBlock() == store->getBlock() && by && *by != 0 &&
+                      std::abs(*by) <= kMost;
+  if (!isStep)
+    return std::nullopt;
+  return isa<arith::SubIOp>(sum) ? -*by : *by;
 }
 
 /// Whether a branch asks whether a loop goes on, of which no turn ends early.
@@ -158,20 +162,89 @@ std::optional<IndexRange> rangeBeforeTurns(const CountedRead& read, Value variab
   return IndexRange{start.low, start.high + read.step * std::max<int64_t>(turns - 1, 0)};
 }
 
-/// All but its range.
-std::optional<CountedRead> countedIn(Operation* loop, tile::LoadOp load) {
+/// What each turn of a loop adds to a variable, where, and what that is before the first one.
+struct Counting {
+  int64_t step = 0;
+  tile::StoreOp inTurn;
+  Value start;
+};
+std::optional<Counting> countingOf(Operation* loop, Value variable) {
   SmallVector<tile::StoreOp> inside, outside;
-  for (Operation* user : load.getBuffer().getUsers())
+  for (Operation* user : variable.getUsers())
     if (auto store = dyn_cast<tile::StoreOp>(user))
       (loop->isProperAncestor(store) ? inside : outside).push_back(store);
   const std::optional<int64_t> step = inside.size() == 1 ? addedBy(inside[0]) : std::nullopt;
   if (!step || loopOfEachTurn(inside[0]) != loop)
     return std::nullopt;
-  const std::optional<bool> isNext = isBehind(load, inside[0], loop);
   tile::StoreOp first = firstBefore(loop, outside);
-  if (!isNext || !first)
+  return first ? std::optional(Counting{*step, inside[0], first.getValue()}) : std::nullopt;
+}
+
+/// All but its range.
+std::optional<CountedRead> countedIn(Operation* loop, tile::LoadOp load) {
+  const std::optional<Counting> counting = countingOf(loop, load.getBuffer());
+  if (!counting || counting->step < 0)
     return std::nullopt;
-  return CountedRead{loop, first.getValue(), *step, *isNext ? *step : 0, {}};
+  const std::optional<bool> isNext = isBehind(load, counting->inTurn, loop);
+  if (!isNext)
+    return std::nullopt;
+  return CountedRead{loop, counting->start, counting->step, *isNext ? counting->step : 0, {}};
+}
+
+/// Calls `visit` with all that must hold for a condition to.
+template <typename Visit> void forEachPart(Value condition, Visit visit) {
+  auto more = condition.getDefiningOp<scf::IfOp>();
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    forEachPart(both.getLhs(), visit);
+    return forEachPart(both.getRhs(), visit);
+  }
+  if (!more || !more.elseBlock())
+    return visit(condition);
+  const unsigned number = cast<OpResult>(condition).getResultNumber();
+  if (!matchPattern(more.elseBlock()->getTerminator()->getOperand(number), m_Zero()))
+    return;
+  forEachPart(more.getCondition(), visit);
+  forEachPart(more.thenBlock()->getTerminator()->getOperand(number), visit);
+}
+
+/// Whether a counter's numbers up to where it ends a loop have room in its type.
+bool hasRoom(const CountedTurns& turns) {
+  const Type type = turns.start.getType();
+  const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  IndexRanges ranges;
+  const IndexRange bound = ranges.rangeOf(turns.bound);
+  if (width > 64 || !bound.isWithin(-kMostBound, kMostBound))
+    return false;
+  return turns.step > 0 ? bound.high + turns.more - 1 + turns.step <= llvm::maxIntN(width)
+                        : bound.low - turns.more + 1 + turns.step >= llvm::minIntN(width);
+}
+
+/// What a comparison in a `while`'s condition says of its turns, if it is with a variable that they count.
+std::optional<CountedTurns> countedBy(arith::CmpIOp compare, tile::WhileOp loop) {
+  using arith::CmpIPredicate;
+  auto read = compare.getLhs().getDefiningOp<tile::LoadOp>();
+  if (!read || !loop.getCondition().isAncestor(read->getParentRegion()) ||
+      !isVariable(read.getBuffer()))
+    return std::nullopt;
+  const std::optional<Counting> counting = countingOf(loop, read.getBuffer());
+  if (!counting)
+    return std::nullopt;
+  CountedTurns turns{counting->start, compare.getRhs(), counting->step, 0};
+  const CmpIPredicate asked = compare.getPredicate();
+  const bool isUp = turns.step > 0,
+             isOrEqual = asked == CmpIPredicate::sle || asked == CmpIPredicate::sge;
+  turns.more = isOrEqual ? 1 : 0;
+  if (asked == CmpIPredicate::ne) {
+    // One that is never passed by.
+    const std::optional<int64_t> first = getConstantIntValue(turns.start),
+                                 end = getConstantIntValue(turns.bound);
+    if (!first || !end || (*end - *first) % turns.step != 0 || (*end - *first) / turns.step < 0)
+      return std::nullopt;
+  } else if (isUp ? asked != CmpIPredicate::slt && asked != CmpIPredicate::sle
+                  : asked != CmpIPredicate::sgt && asked != CmpIPredicate::sge) {
+    return std::nullopt;
+  }
+  return hasRoom(turns) ? std::optional(turns) : std::nullopt;
 }
 
 } // namespace
@@ -193,6 +266,29 @@ std::optional<CountedRead> countedRead(tile::LoadOp load) {
     return std::nullopt;
   read->range = {range->low + read->ahead, range->high + read->ahead};
   return read;
+}
+
+std::optional<CountedTurns> countedTurns(tile::WhileOp loop) {
+  const WhileQuestion asked = questionOf(loop);
+  std::optional<CountedTurns> found;
+  forEachPart(asked.condition, [&](Value part) {
+    auto compare = part.getDefiningOp<arith::CmpIOp>();
+    if (!found && compare)
+      found = countedBy(compare, loop);
+    if (found && part == asked.condition)
+      found->isAll = !asked.state;
+  });
+  return found;
+}
+
+std::optional<int64_t> mostTurnsOf(const CountedTurns& turns) {
+  const std::optional<int64_t> first = getConstantIntValue(turns.start),
+                               end = getConstantIntValue(turns.bound);
+  if (!first || !end)
+    return std::nullopt;
+  const int64_t step = std::abs(turns.step),
+                length = (turns.step > 0 ? *end - *first : *first - *end) + turns.more;
+  return std::max<int64_t>(0, (length + step - 1) / step);
 }
 
 std::optional<TurnTable> turnsOfCounter(tile::LoadOp load) {

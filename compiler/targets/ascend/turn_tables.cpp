@@ -83,6 +83,10 @@ std::optional<int64_t> allTurns(ArrayRef<Operation*> loops) {
 } // namespace
 
 std::optional<int64_t> turnsOf(Operation* op) {
+  if (auto open = dyn_cast<tile::WhileOp>(op)) {
+    const std::optional<CountedTurns> counted = countedTurns(open);
+    return counted && counted->isAll ? mostTurnsOf(*counted) : std::nullopt;
+  }
   auto loop = dyn_cast<tile::ForOp>(op);
   const std::optional<int64_t> lower = loop ? getConstantIntValue(loop.getLower()) : std::nullopt,
                                upper = loop ? getConstantIntValue(loop.getUpper()) : std::nullopt,

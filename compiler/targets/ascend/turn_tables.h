@@ -37,7 +37,7 @@ struct TurnTable {
 /// More turns than this aren't told apart.
 constexpr int64_t kMostInTable = 12;
 
-/// How many turns a loop with constant ends makes.
+/// How many turns a loop with constant ends makes, also a `while` that counts up to there and asks for nothing else.
 std::optional<int64_t> turnsOf(mlir::Operation* loop);
 
 /// The least number of turns after which a table comes again, and no loop where it is one number.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel is run as far as its variables go: stores, loads, and the loops and branches around them. All that decides
 // what a turn makes of the variables is what they are at its begin, and its number modulo something; where both come again,
-// all that follows does, too.
+// all that follows does, too. What never comes again, as what counts all turns, counts as unknown before each.
 #include "compiler/targets/ascend/turning_variables.h"
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/targets/ascend/integer_results.h"
@@ -28,6 +28,8 @@ struct ByTurns {
   std::vector<ByTurns> turns;
   int64_t number = 0;
 
+  bool operator==(const ByTurns& other) const = default;
+
   int64_t at(ArrayRef<int64_t> path) const {
     return turns.empty() ? number : turns[size_t(path[0]) % turns.size()].at(path.drop_front());
   }
@@ -37,6 +39,16 @@ struct ByTurns {
     periods[depth] = std::lcm(periods[depth], int64_t(turns.size()));
     for (const ByTurns& turn : turns)
       turn.countTurns(depth + 1, periods);
+  }
+};
+
+/// What variables are at the begin of each turn of a loop: of the first ones, and of those that then come again and again.
+struct Begins {
+  std::vector<Contents> turns;
+  size_t first = 0;
+
+  const Contents& at(size_t turn) const {
+    return turn < first ? turns[turn] : turns[first + (turn - first) % (turns.size() - first)];
   }
 };
 
@@ -60,10 +72,17 @@ bool isOneForAllReaders(Value variable) {
 
 class VariableRun {
 public:
-  explicit VariableRun(tile::LoadOp read) : read(read) {}
+  explicit VariableRun(tile::LoadOp read) : target(read), variables{read.getBuffer()} {}
+  /// Its number is how many turns the loop makes.
+  explicit VariableRun(tile::WhileOp loop) : target(loop) {
+    loop.getCondition().walk([&](tile::LoadOp load) {
+      if (!llvm::is_contained(variables, load.getBuffer()))
+        variables.push_back(load.getBuffer());
+    });
+  }
 
   std::optional<TurnTable> run() {
-    if (!isVariable(read.getBuffer()) || !findRelevant())
+    if (variables.empty() || !llvm::all_of(variables, isVariable) || !findRelevant())
       return std::nullopt;
     Contents nothing;
     for (Value variable : variables)
@@ -78,10 +97,9 @@ private:
   /// The variables that decide, with all that touches them.
   bool findRelevant() {
     constexpr size_t mostVariables = 4;
-    launch = read->getParentOfType<tile::LaunchOp>();
+    launch = target->getParentOfType<tile::LaunchOp>();
     if (!launch)
       return false;
-    variables = {read.getBuffer()};
     for (size_t i = 0; i < variables.size(); ++i) {
       if (i == mostVariables)
         return false;
@@ -96,7 +114,7 @@ private:
     }
     for (auto& [block, ops] : order)
       llvm::sort(ops, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
-    for (Operation* op = read; op != launch; op = op->getParentOp())
+    for (Operation* op = target; op != launch; op = op->getParentOp())
       path.insert(path.begin(), op);
     return true;
   }
@@ -128,12 +146,13 @@ private:
     return storing.contains(op);
   }
 
-  /// To the read, in each turn of the loops around it.
+  /// To the target, in each turn of the loops around it.
   bool descend(Block& block, size_t depth, Contents contents, ByTurns& found) {
     Operation* next = path[depth];
     execute(block, contents, next);
-    if (next == read) {
-      const Known number = contents[keyOf(read.getBuffer())];
+    if (next == target) {
+      auto loop = dyn_cast<tile::WhileOp>(target);
+      const Known number = loop ? executeWhile(loop, contents) : contents[keyOf(variables[0])];
       found.number = number.value_or(0);
       return number && !isTooLong();
     }
@@ -146,28 +165,54 @@ private:
 
   bool descendInTurns(Operation* loop, Block& inner, size_t depth, const Contents& contents,
                       ByTurns& found) {
-    const std::optional<std::vector<Contents>> cycle = cycleOf(loop, contents);
-    if (!cycle || cycle->empty())
+    const std::optional<Begins> begins = beginsOf(loop, contents);
+    if (!begins || begins->turns.empty())
       return false;
     if (!llvm::is_contained(loops, loop))
       loops.push_back(loop);
-    for (const Contents& begin : *cycle) {
+    for (const Contents& begin : begins->turns) {
       turns[loop] = int64_t(found.turns.size());
       if (!descend(inner, depth + 1, begin, found.turns.emplace_back()))
         return false;
     }
     turns.erase(loop);
+    // Turns may begin in another way first and yet give the same.
+    const size_t again = begins->turns.size() - begins->first;
+    for (size_t turn = 0; turn < begins->first; ++turn)
+      if (found.turns[turn] != found.turns[turn + again])
+        return false;
+    found.turns.resize(again);
     return true;
   }
 
   /// What the variables are at the begin of each turn, up to where it all comes again.
-  std::optional<std::vector<Contents>> cycleOf(Operation* loop, Contents now) {
+  std::optional<Begins> beginsOf(Operation* loop, Contents now) {
     Block& body =
         loop->getRegions().back().front(); // of a while behind its condition, which stores nothing
-    const bool doesConditionStore =
-        llvm::any_of(loop->getRegion(0).front(), [&](Operation& op) { return stores(&op); });
-    if (stores(loop) && (hasOwnExit(body) || (isa<tile::WhileOp>(loop) && doesConditionStore)))
+    if (stores(loop) && (hasOwnExit(body) || doesConditionStore(loop)))
       return std::nullopt;
+    for (size_t tries = 0; tries <= variables.size() && !isTooLong(); ++tries) {
+      std::vector<Contents> all = firstTurns(loop, now);
+      const int64_t multiple = multiples[loop];
+      const std::optional<Begins> again = comingAgain(all, multiple);
+      if (again && again->first == 0)
+        return again;
+      auto open = dyn_cast<tile::WhileOp>(loop);
+      Contents behind = now;
+      const Known count = open ? executeWhile(open, behind) : turnsOf(loop);
+      if (count && *count <= kMostInTable) {
+        all.resize(size_t(*count));
+        return Begins{std::move(all), 0};
+      }
+      if (again || !forgetDrifting(all, multiple, now))
+        return again;
+    }
+    return std::nullopt;
+  }
+
+  /// What kMostInTable turns begin with, and the one behind them.
+  std::vector<Contents> firstTurns(Operation* loop, Contents now) {
+    Block& body = loop->getRegions().back().front();
     std::vector<Contents> begins;
     multiples[loop] = 1;
     for (int64_t turn = 0; turn < kMostInTable; ++turn) {
@@ -179,17 +224,31 @@ private:
     forgetUnread(body, now);
     begins.push_back(std::move(now));
     turns.erase(loop);
-    const int64_t multiple = multiples[loop];
-    for (int64_t period = multiple; period && period <= kMostInTable; period += multiple)
-      if (isCovered(begins[size_t(period)], begins[0])) {
-        begins.resize(size_t(period));
-        return begins;
-      }
-    const std::optional<int64_t> all = turnsOf(loop);
-    if (!all || *all > kMostInTable)
-      return std::nullopt;
-    begins.resize(size_t(*all));
     return begins;
+  }
+
+  static std::optional<Begins> comingAgain(ArrayRef<Contents> all, int64_t multiple) {
+    for (size_t first = 0; first < all.size(); ++first)
+      for (size_t period = size_t(multiple); period && first + period < all.size();
+           period += size_t(multiple))
+        if (isCovered(all[first + period], all[first]))
+          return Begins{{all.begin(), all.begin() + first + period}, first};
+    return std::nullopt;
+  }
+
+  /// Of variables that don't come again, each by itself, nothing is known any more before a loop; whether there are some.
+  static bool forgetDrifting(ArrayRef<Contents> all, int64_t multiple, Contents& before) {
+    bool isAny = false;
+    for (auto& [variable, known] : before) {
+      std::vector<Contents> alone;
+      for (const Contents& each : all)
+        alone.push_back({{variable, each.at(variable)}});
+      if (!known || comingAgain(alone, multiple))
+        continue;
+      known = std::nullopt;
+      isAny = true;
+    }
+    return isAny;
   }
 
   /// What each turn writes before it reads it, no turn begins with.
@@ -216,6 +275,11 @@ private:
 
   static bool hasOwnExit(Block& body) {
     return llvm::any_of(body, [](Operation& op) { return hasExit(&op); });
+  }
+
+  bool doesConditionStore(Operation* loop) const {
+    return isa<tile::WhileOp>(loop) &&
+           llvm::any_of(loop->getRegion(0).front(), [&](Operation& op) { return stores(&op); });
   }
 
   static void* keyOf(Value variable) {
@@ -265,14 +329,22 @@ private:
   void executeLoop(Operation* loop, Contents& contents) {
     if (!stores(loop))
       return;
-    const std::optional<std::vector<Contents>> cycle = cycleOf(loop, contents);
+    if (auto open = dyn_cast<tile::WhileOp>(loop)) {
+      Contents behind = contents;
+      if (executeWhile(open, behind)) {
+        contents = std::move(behind);
+        return;
+      }
+    }
+    const std::optional<Begins> begins = beginsOf(loop, contents);
     Block& body = loop->getRegions().back().front();
     const std::optional<int64_t> all = turnsOf(loop);
-    if (cycle && !cycle->empty() && all && (*all > kMostInTable || *all < int64_t(cycle->size()))) {
-      contents = (*cycle)[size_t(*all) % cycle->size()];
+    if (begins && !begins->turns.empty() && all &&
+        (*all > kMostInTable || *all < int64_t(begins->turns.size()))) {
+      contents = begins->at(size_t(*all));
       return;
     }
-    if (all && *all <= kMostInTable && !hasOwnExit(body)) {
+    if (all && *all <= kMostInTable && !hasOwnExit(body) && !doesConditionStore(loop)) {
       for (int64_t turn = 0; turn < *all; ++turn) {
         turns[loop] = turn;
         execute(body, contents, nullptr);
@@ -280,10 +352,30 @@ private:
       turns.erase(loop);
       return;
     }
-    if (cycle && cycle->size() == 1)
-      contents = cycle->front();
+    if (begins && begins->turns.size() == 1)
+      contents = begins->turns.front();
     else
       forget(loop, contents);
+  }
+
+  /// Turn by turn, as long as its condition is known to hold; how many these are, if it then doesn't.
+  Known executeWhile(tile::WhileOp loop, Contents& contents) {
+    const WhileQuestion asked = questionOf(loop);
+    Block& body = loop.getBody().front();
+    if (asked.state || hasOwnExit(body) || doesConditionStore(loop))
+      return std::nullopt;
+    Known goesOn = 1;
+    int64_t turn = 0;
+    for (; turn <= kMostInTable && !isTooLong(); ++turn) {
+      turns[loop] = turn;
+      execute(*asked.block, contents, nullptr);
+      goesOn = numberOf(asked.condition);
+      if (!goesOn || *goesOn == 0)
+        break;
+      execute(body, contents, nullptr);
+    }
+    turns.erase(loop);
+    return goesOn && *goesOn == 0 ? Known(turn) : std::nullopt;
   }
 
   /// Nothing is known any more of what an operation may store.
@@ -310,6 +402,12 @@ private:
       return table->at(turn);
     }
     Operation* op = value.getDefiningOp();
+    if (auto branch = dyn_cast_if_present<scf::IfOp>(op)) {
+      const Known isTaken = numberOf(branch.getCondition());
+      Block* block = !isTaken ? nullptr : *isTaken ? branch.thenBlock() : branch.elseBlock();
+      const unsigned number = cast<OpResult>(value).getResultNumber();
+      return block ? numberOf(block->getTerminator()->getOperand(number)) : std::nullopt;
+    }
     if (!op || isa<tile::LoadOp>(op) || op->getNumRegions() != 0 || ++executed == 0)
       return std::nullopt;
     SmallVector<int64_t> numbers;
@@ -376,12 +474,12 @@ private:
     return true;
   }
 
-  tile::LoadOp read;
+  Operation* target;
+  SmallVector<Value> variables; ///< first those that are asked for
   TurnTables plain{/*hasVariables=*/false};
-  std::vector<Operation*> path;  ///< from the launch to the read
+  std::vector<Operation*> path;  ///< from the launch to the target
   std::vector<Operation*> loops; ///< of those, the outermost first
   tile::LaunchOp launch;
-  SmallVector<Value> variables;
   DenseSet<Operation*> relevant, storing, seen;
   DenseMap<Block*, std::vector<Operation*>> order; ///< of what is relevant
   DenseMap<Block*, std::vector<void*>> unread;
@@ -405,6 +503,11 @@ bool isVariable(Value buffer) {
 
 std::optional<TurnTable> turnsOfVariable(tile::LoadOp load) {
   return VariableRun(load).run();
+}
+
+std::optional<int64_t> turnsByVariables(tile::WhileOp loop) {
+  const std::optional<TurnTable> table = VariableRun(loop).run();
+  return table && table->isConstant() ? std::optional(table->values.front()) : std::nullopt;
 }
 
 } // namespace tilewright::ascend

@@ -10,6 +10,9 @@ namespace tilewright::ascend {
 /// or if what decides isn't known: an argument, an element of a tensor, a loop of unknown length before the read.
 std::optional<TurnTable> turnsOfVariable(tile::LoadOp load);
 
+/// How many turns a `while` makes each time that it runs, if that is one and the same small number, as variables of constants say.
+std::optional<int64_t> turnsByVariables(tile::WhileOp loop);
+
 /// A read of a variable that a loop counts up, by a constant in each turn: it gives `start`, which it was before the loop, and
 /// `ahead`, and `step` for each turn before.
 struct CountedRead {
@@ -24,6 +27,20 @@ std::optional<CountedRead> countedRead(tile::LoadOp load);
 
 /// The same as a table, which drifts, where the variable is a small constant before the loop.
 std::optional<TurnTable> turnsOfCounter(tile::LoadOp load);
+
+/// How long a `while` goes on that asks for a variable which each turn counts by a constant: as long as that, `start` before
+/// the first turn, is below `bound` plus `more`, or, with a `step` below 0, above `bound` less `more`.
+struct CountedTurns {
+  mlir::Value start, bound;
+  int64_t step = 0, more = 0;
+  bool isAll = false; ///< nothing else ends it
+};
+
+/// Nothing if that isn't known, or if the number might come to the end of its type.
+std::optional<CountedTurns> countedTurns(tile::WhileOp loop);
+
+/// How many turns that is at most, if it goes from constant to constant.
+std::optional<int64_t> mostTurnsOf(const CountedTurns& turns);
 
 /// Of all such reads that a number is computed from.
 void assumeCounters(mlir::Value number, IndexRanges& ranges);

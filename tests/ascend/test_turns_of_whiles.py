@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many turns a `while` makes, as variables of constants say: what only a run of fewer or more
+turns would need, the compiler doesn't put in. Variables that are set back within a turn choose
+tiles in turn, as do the flags."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_group import KernelGroup
+
+import tilewright.language as T
+
+GROUP = KernelGroup(tolerance=1e-6)
+pytestmark = pytest.mark.xdist_group("ascend_turns_of_whiles")
+
+ROWS = T.Tensor((16, 64), "float32")
+GIVEN = np.arange(1, 17, dtype=np.float32)[:, None].repeat(64, 1)
+
+
+@T.macro
+def add(A: Any, x: Any, total: Any, row: Any) -> None:
+    T.copy(A[row, :], x)
+    T.tile.add(total, total, x)
+
+
+def kernel(form: str) -> Any:  # noqa: ANN401, C901
+    @T.prim_func
+    def main(A: ROWS, n: T.int32, C: ROWS):  # type: ignore[no-untyped-def, valid-type]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64,), "float32")
+            total = T.alloc_ub((64,), "float32")
+            slots = T.alloc_ub((3, 64), "float32")
+            t = T.alloc_var("int32", init=0)
+            s = T.alloc_var("int32", init=0)
+            T.tile.fill(total, 0.0)
+            if form == "two":
+                while t < 2:
+                    add(A, x, total, t)
+                    t = t + 1
+                t = 0
+                while t < 3:
+                    T.copy(A[t, :], x)
+                    T.tile.add(x, x, 1.0)
+                    T.copy(x, C[t, :])
+                    t = t + 1
+                T.copy(total, C[9, :])
+            if form == "one goes on where the other ends":
+                while t < 2:
+                    T.copy(A[t, :], slots[t, :])
+                    t = t + 1
+                while t < 4:
+                    T.copy(slots[t - 2, :], C[t, :])
+                    t = t + 1
+            if form == "down":
+                t = 3
+                while t > 0:
+                    t = t - 1
+                    T.copy(A[t, :], x)
+                    T.copy(x, C[t, :])
+                T.copy(A[8, :], total)
+                T.copy(total, C[3, :])
+            if form == "halved":
+                t = 4
+                while t > 1:
+                    add(A, x, total, t)
+                    t = t // 2
+                T.copy(total, C[t, :])
+                T.copy(total, C[2, :])
+            if form == "set back by the loop around":
+                for k in T.serial(n):
+                    t = 0
+                    while t < 2:
+                        add(A, x, total, 2 * k + t)
+                        t = t + 1
+                    T.copy(total, C[k, :])
+            if form == "set back behind":
+                for k in T.serial(n):
+                    while t != 2:
+                        add(A, x, total, 2 * k + t)
+                        t = t + 1
+                    t = 0
+                    T.copy(total, C[k, :])
+            if form == "the last of n":
+                while t < n:
+                    add(A, x, total, t)
+                    if t == n - 1:
+                        T.copy(total, C[0, :])
+                    t = t + 1
+            if form == "both up to n":
+                while t < n:
+                    add(A, x, total, t)
+                    t = t + 1
+                while s < n:
+                    s = s + 1
+                    T.copy(total, C[s, :])
+            if form == "no more than two, beside an element":
+                T.copy(A[2, :], total)
+                while t < 2 and total[0] > 1.0:
+                    T.copy(A[t, :], slots[t, :])
+                    T.copy(slots[t, :], C[t, :])
+                    t = t + 1
+
+    return main
+
+
+def sums(rows: list[int]) -> Any:  # noqa: ANN401
+    return GIVEN[rows].sum(0)
+
+
+#: The rows that are stored, where n is 3.
+FORMS: dict[str, dict[int, Any]] = {
+    "two": {0: GIVEN[0] + 1, 1: GIVEN[1] + 1, 2: GIVEN[2] + 1, 9: sums([0, 1])},
+    "one goes on where the other ends": {2: GIVEN[0], 3: GIVEN[1]},
+    "down": {0: GIVEN[0], 1: GIVEN[1], 2: GIVEN[2], 3: GIVEN[8]},
+    "halved": {1: sums([4, 2]), 2: sums([4, 2])},
+    "set back by the loop around": {k: sums(list(range(2 * k + 2))) for k in range(3)},
+    "set back behind": {k: sums(list(range(2 * k + 2))) for k in range(3)},
+    "the last of n": {0: sums([0, 1, 2])},
+    "both up to n": dict.fromkeys((1, 2, 3), sums([0, 1, 2])),
+    "no more than two, beside an element": {0: GIVEN[0], 1: GIVEN[1]},
+}
+for name, stored in FORMS.items():
+    wanted = np.zeros_like(GIVEN)
+    for row, of_row in stored.items():
+        wanted[row] = of_row
+    GROUP.add(name, kernel(name), [GIVEN, 3, np.zeros_like(GIVEN)], wanted)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_values(name: str) -> None:
+    GROUP.check(name)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_verdicts(name: str) -> None:
+    GROUP.check_removals(name, most=None)
+
+
+def test_no_barrier_between_rows() -> None:
+    """Each turn of a `while` stores another row, also where another one has counted before."""
+    for name in ("two", "one goes on where the other ends", "down"):
+        assert "PipeBarrier<PIPE_MTE3>" not in GROUP.check(name).ascendc
+
+
+@T.macro
+def move(A: Any, C: Any, x: Any, y: Any, i: Any, slot: Any) -> None:
+    T.copy(A[i, :], x[slot, :])
+    T.tile.add(y[slot, :], x[slot, :], 1.0)
+    T.copy(y[slot, :], C[i, :])
+
+
+def ring(form: str) -> Any:  # noqa: ANN401
+    """A variable goes round three slots."""
+
+    @T.prim_func
+    def main(A: ROWS, n: T.int32, C: ROWS):  # type: ignore[no-untyped-def, valid-type]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((3, 64), "float32")
+            y = T.alloc_ub((3, 64), "float32")
+            i = T.alloc_var("int32", init=0)
+            t = T.alloc_var("int32", init=0)
+            if form == "set back ahead":
+                while i < n:
+                    if t == 3:
+                        t = 0
+                    move(A, C, x, y, i, t)
+                    t = t + 1
+                    i = i + 1
+            if form == "set back ahead, in a for":
+                for k in T.serial(n):
+                    if t >= 3:
+                        t = 0
+                    move(A, C, x, y, k, t)
+                    t = t + 1
+            if form == "set back behind":
+                while i < n:
+                    move(A, C, x, y, i, t)
+                    t = t + 1
+                    i = i + 1
+                    if t == 3:
+                        t = 0
+            if form == "down":
+                while i < n:
+                    if t == 0:
+                        t = 3
+                    t = t - 1
+                    move(A, C, x, y, i, t)
+                    i = i + 1
+
+    return main
+
+
+RINGS = ("set back ahead", "set back ahead, in a for", "set back behind", "down")
+moved = np.where(np.arange(16)[:, None] < 12, GIVEN + 1, 0)
+for name in RINGS:
+    GROUP.add(f"ring {name}", ring(name), [GIVEN, 12, np.zeros_like(GIVEN)], moved)
+
+
+@pytest.mark.parametrize("name", RINGS)
+def test_rings(name: str) -> None:
+    """Three events take turns."""
+    text = GROUP.check(f"ring {name}").ascendc
+    for event in ("MTE3_V", "V_MTE2"):
+        assert len(re.findall(rf"^  SetFlag<HardEvent::{event}>\(\d\);$", text, re.MULTILINE)) == 3
+
+
+@pytest.mark.parametrize("name", RINGS)
+def test_verdicts_of_rings(name: str) -> None:
+    GROUP.check_removals(f"ring {name}")
