@@ -5,6 +5,10 @@
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/meeting_proof.h"
 
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+#include <llvm/ADT/MapVector.h>
+
 #include <algorithm>
 
 namespace tilewright::ascend {
@@ -14,16 +18,32 @@ using model::Node;
 
 namespace {
 
-/// An access of a tensor, in the program and in the kernel.
+/// Of pairs in tiles, and of those of tensors.
+constexpr unsigned kMostAskedOfTiles = 200, kMostAskedOfTensors = 200;
+
+/// An access in the program and in the kernel.
 struct Touch {
   Node* node = nullptr;
   model::Access* access = nullptr;
   npu::Access origin;
   bool isDecided = false;
+
+  MeetingProof::Use use() const {
+    return {operationOf(node), origin};
+  }
 };
 
-std::map<unsigned, std::vector<Touch>> touchesByTensor(model::Program& program) {
-  std::map<unsigned, std::vector<Touch>> all;
+/// Whether all of a tile is touched, whatever the numbers are.
+bool isWhole(const npu::Access& access) {
+  return !access.region && access.offset && isConstantIntValue(access.offset, 0) && !access.rows &&
+         !access.piece &&
+         access.bytes == npu::storageBytes(
+                             cast<tile::BufferType>(npu::storageOf(access.buffer).getType()));
+}
+
+/// By tensor, or by tile; those of the scalar unit's own memory don't count.
+llvm::MapVector<Value, std::vector<Touch>> touchesByStorage(model::Program& program) {
+  llvm::MapVector<Value, std::vector<Touch>> all;
   for (Node& node : program.nodes) {
     auto op = node.kind == model::NodeKind::Statement && !node.isOfNoTurn
                   ? dyn_cast<npu::Instruction>(operationOf(&node))
@@ -32,8 +52,9 @@ std::map<unsigned, std::vector<Touch>> touchesByTensor(model::Program& program) 
     if (op)
       op.getAccesses(origins);
     for (model::Access& access : node.accesses)
-      if (const unsigned number = access.number; access.isGlobal && number < origins.size())
-        all[access.memory].push_back(
+      if (const unsigned number = access.number;
+          number < origins.size() && !access.isRelease && !isWhole(origins[number]))
+        all[npu::storageOf(origins[number].buffer)].push_back(
             {&node, &access, origins[number],
              MeetingProof::isDecidedByNumbers(op.getOperation(), origins[number])});
   }
@@ -44,35 +65,54 @@ std::map<unsigned, std::vector<Touch>> touchesByTensor(model::Program& program) 
 bool isQuestion(const Touch& a, const Touch& b) {
   const bool areOfScalarUnit =
       a.node->queue == b.node->queue && a.node->queue.pipe == model::Pipe::S;
-  return a.node != b.node && (a.access->isWrite || b.access->isWrite) &&
-         (a.isDecided || b.isDecided) && !areOfScalarUnit;
+  return (a.access->isWrite || b.access->isWrite) && (a.isDecided || b.isDecided) &&
+         !areOfScalarUnit && a.access->memory == b.access->memory;
 }
 
-unsigned loopsAroundBoth(const Node& a, const Node& b) {
+SmallVector<Operation*> loopsAroundBoth(const Node& a, const Node& b) {
   const std::vector<const Node*> ofA = loopsAround(&a), ofB = loopsAround(&b);
-  return static_cast<unsigned>(std::ranges::mismatch(ofA, ofB).in1 - ofA.begin());
+  const auto end = std::ranges::mismatch(ofA, ofB).in1;
+  SmallVector<Operation*> loops;
+  for (const Node* loop : llvm::make_range(ofA.begin(), end))
+    loops.push_back(operationOf(loop));
+  return loops;
+}
+
+/// When two accesses never meet: in one turn of the loops around both, or of the outer ones.
+model::Apart whenApart(const Touch& a, const Touch& b, MeetingProof& proof) {
+  const bool areOfOneCore = a.node->queue.agent == b.node->queue.agent;
+  const SmallVector<Operation*> loops = loopsAroundBoth(*a.node, *b.node);
+  model::Apart apart{static_cast<unsigned>(loops.size()), 0};
+  if (a.node != b.node && proof.areApart(a.use(), b.use(), {loops, loops.size()}, areOfOneCore))
+    apart.when |= uint64_t{1} << loops.size();
+  for (size_t depth = loops.size(); depth-- > 0;)
+    if (proof.areApart(a.use(), b.use(), {loops, depth}, areOfOneCore))
+      apart.when |= uint64_t{1} << depth;
+  return apart;
 }
 
 } // namespace
 
 void findApart(func::FuncOp kernel, model::Program& program) {
-  MeetingProof proof(kernel);
+  MeetingProof ofTiles(kernel, kMostAskedOfTiles), ofTensors(kernel, kMostAskedOfTensors);
   unsigned places = 0;
   const auto placeOf = [&](model::Access& access) {
     if (access.place == model::kNowhere)
       access.place = places++;
     return access.place;
   };
-  std::map<unsigned, std::vector<Touch>> byTensor = touchesByTensor(program);
-  for (std::vector<Touch>& touches : llvm::make_second_range(byTensor))
-    for (size_t second = 1; second < touches.size(); ++second)
-      for (size_t first = 0; first < second; ++first) {
+  llvm::MapVector<Value, std::vector<Touch>> all = touchesByStorage(program);
+  for (std::vector<Touch>& touches : llvm::make_second_range(all))
+    for (size_t second = 0; second < touches.size(); ++second)
+      for (size_t first = 0; first <= second; ++first) {
         Touch &a = touches[first], &b = touches[second];
-        const bool areOfOneCore = a.node->queue.agent == b.node->queue.agent;
-        if (isQuestion(a, b) && proof.areApart(operationOf(a.node), a.origin, operationOf(b.node),
-                                               b.origin, areOfOneCore))
-          program.apart.try_emplace({placeOf(*a.access), placeOf(*b.access)},
-                                    loopsAroundBoth(*a.node, *b.node));
+        if (!isQuestion(a, b))
+          continue;
+        const model::Apart apart = whenApart(a, b, a.access->isGlobal ? ofTensors : ofTiles);
+        if (apart.when == 0)
+          continue;
+        const unsigned ofA = placeOf(*a.access), ofB = placeOf(*b.access);
+        program.apart.try_emplace(std::minmax(ofA, ofB), apart);
       }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which accesses of tensors never meet, by what their numbers are computed from.
+/// Which accesses of tensors and tiles never meet, by what their numbers are computed from.
 #pragma once
 
 #include "compiler/targets/ascend/analysis/program.h"

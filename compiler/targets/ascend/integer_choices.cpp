@@ -18,6 +18,8 @@ public:
       : simplex(variables), choices(choices), variables(variables), left(most) {}
 
   void add(const LinearSum& sum) {
+    if (!sum.hasRoom)
+      return;
     using llvm::DynamicAPInt; // an int64_t that is assigned to one is cut to 32 bits
     llvm::SmallVector<DynamicAPInt> row(variables + 1, DynamicAPInt(0));
     for (const auto& [variable, factor] : sum.factors)
@@ -51,9 +53,16 @@ private:
 } // namespace
 
 LinearSum& LinearSum::add(const LinearSum& other, int64_t times) {
-  constant += times * other.constant;
+  hasRoom = hasRoom && other.hasRoom;
+  const auto addTo = [&](int64_t& number, int64_t more) {
+    int64_t product = 0;
+    hasRoom = !__builtin_mul_overflow(times, more, &product) &&
+              !__builtin_add_overflow(number, product, &number) && hasRoom;
+    return number;
+  };
+  addTo(constant, other.constant);
   for (const auto& [variable, factor] : other.factors)
-    if ((factors[variable] += times * factor) == 0)
+    if (addTo(factors[variable], factor) == 0)
       factors.erase(variable);
   return *this;
 }

@@ -13,6 +13,7 @@ namespace tilewright::ascend {
 struct LinearSum {
   int64_t constant = 0;
   std::map<unsigned, int64_t> factors;
+  bool hasRoom = true; ///< else numbers were too large, and nothing is known of it
 
   LinearSum& add(const LinearSum& other, int64_t times = 1);
   LinearSum plus(const LinearSum& other, int64_t times = 1) const {

@@ -2,12 +2,17 @@
 #include "compiler/targets/ascend/meeting_proof.h"
 
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/argument_bounds.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+#include <llvm/ADT/TypeSwitch.h>
 
 #include <array>
 
@@ -17,10 +22,12 @@ using namespace mlir;
 
 namespace {
 
-/// More pairs of a kernel, or steps for one of them, take longer than flags are worth.
-constexpr unsigned kMostPairsAsked = 200, kMostStepsAsked = 400;
+/// More steps for one pair take longer than flags are worth.
+constexpr unsigned kMostStepsAsked = 400;
 /// Numbers beyond are not followed.
 constexpr int64_t kFarthest = int64_t{1} << 50;
+/// What arithmetic in 64 bits gives is followed as far as nothing wraps round.
+constexpr int64_t kWidest = int64_t{1} << 62;
 constexpr int64_t kLineBytes = 64;
 
 LinearSum constantSum(int64_t number) {
@@ -30,7 +37,7 @@ LinearSum constantSum(int64_t number) {
 /// Who runs two statements.
 struct Runners {
   bool areOneCore = false;
-  bool areInOneTurn = true; ///< of the loops around both
+  std::optional<MeetingProof::Turns> turns = std::nullopt; ///< if something is known of them
   /// The vector cores, if that is known.
   std::optional<std::array<int64_t, 2>> vids = std::nullopt;
 };
@@ -42,6 +49,9 @@ public:
       : ranges(ranges), statements{earlier, later}, runners(runners) {
     for (unsigned side : {0U, 1U})
       requireRun(side);
+    if (runners.turns && runners.turns->same < runners.turns->loops.size())
+      if (auto loop = dyn_cast<tile::ForOp>(runners.turns->loops[runners.turns->same]))
+        requireTwoTurns(loop);
   }
 
   bool isImpossible() const {
@@ -56,16 +66,73 @@ public:
 
   /// That both touch one element. Of parts of which too little is known, nothing.
   void requireSame(const npu::Access& first, const npu::Access& second) {
-    if (first.buffer != second.buffer || first.type().getStrided())
-      return; // elements of a view may be other ones
+    if (npu::storageOf(first.buffer) != npu::storageOf(second.buffer) ||
+        first.type().getStrided() || second.type().getStrided())
+      return;
     const std::optional<LinearSum> a = elementOf(first, 0), b = elementOf(second, 1);
-    if (a && b)
-      set.requireZero(a->plus(*b, -1));
+    if (!a || !b)
+      return;
+    // A view may have elements of another width.
+    const auto bitsOf = [](const npu::Access& access) {
+      return static_cast<int64_t>(access.type().getElementBits());
+    };
+    LinearSum difference;
+    for (const auto& [element, access, sign] :
+         {std::tuple(&*a, &first, 1), std::tuple(&*b, &second, -1)}) {
+      difference.add(*element, sign * bitsOf(*access));
+      if (bitsOf(first) != bitsOf(second))
+        difference.add(numberBelow(constantSum(bitsOf(*access))), sign);
+    }
+    set.requireZero(difference);
+  }
+
+  /// That the kernel doesn't stop at what checks its parts of a tile before it comes to the statements: within each dim, or
+  /// without an element.
+  void requireParts(const npu::Access& access, unsigned side) {
+    auto tile = npu::storageOf(access.buffer).getDefiningOp<tile::AllocOp>();
+    if (!tile || !tile.getSymName())
+      return;
+    for (Operation* inner = statements[side]; !isa<func::FuncOp>(inner->getParentOp());
+         inner = inner->getParentOp())
+      for (auto check : inner->getBlock()->getOps<npu::CheckPartOp>())
+        if (check.getTile() == *tile.getSymName() && check.getTensor().empty() &&
+            !check.getTransposed() && check->isBeforeInBlock(inner))
+          requirePart(check, side);
   }
 
 private:
   static constexpr unsigned shared = 2;
   using Key = std::pair<void*, unsigned>; ///< a value, and whose: of a statement, or of both
+
+  void requireTwoTurns(tile::ForOp loop) {
+    const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+    if (!step || *step < 1)
+      return;
+    const LinearSum apart =
+        sumOf(loop.getInductionVar(), 1).plus(sumOf(loop.getInductionVar(), 0), -1);
+    set.requireOne({{apart.plus(constantSum(-*step))},
+                    {LinearSum().plus(apart, -1).plus(constantSum(-*step))}});
+  }
+
+  void requirePart(npu::CheckPartOp check, unsigned side) {
+    std::vector<LinearSum> isWithin;
+    std::vector<std::vector<LinearSum>> choices;
+    for (auto [dim, size] : llvm::enumerate(check.getShape())) {
+      const LinearSum first = sumOf(check.getPart()[2 * dim], side),
+                      extent = sumOf(check.getPart()[2 * dim + 1], side);
+      if (first.factors.empty() && extent.factors.empty())
+        continue;
+      isWithin.push_back(first);
+      isWithin.push_back(constantSum(size).plus(first, -1).plus(extent, -1));
+      if (!extent.factors.empty())
+        choices.push_back({LinearSum().plus(extent, -1)});
+    }
+    choices.push_back(std::move(isWithin));
+    if (choices.size() > 1)
+      return set.requireOne(std::move(choices));
+    for (LinearSum& sum : choices.front())
+      set.require(std::move(sum));
+  }
 
   void requireRun(unsigned side) {
     Operation* inner = statements[side];
@@ -123,6 +190,8 @@ private:
 
   /// Which element an access touches, counted as they lie in memory: any of its part.
   std::optional<LinearSum> elementOf(const npu::Access& access, unsigned side) {
+    if (!access.region && !access.type().isGlobal())
+      return elementOfTile(access, side);
     if (!access.region) {
       const auto bits = static_cast<int64_t>(access.type().getElementBits());
       if (!access.offset || ShapedType::isDynamic(access.bytes) || access.rows || bits % 8 != 0)
@@ -143,6 +212,49 @@ private:
       pitch = ShapedType::isDynamic(size) || llvm::MulOverflow(pitch, size, pitch) ? -1 : pitch;
     }
     return element;
+  }
+
+  std::optional<LinearSum> elementOfTile(const npu::Access& access, unsigned side) {
+    const auto bits = static_cast<int64_t>(access.type().getElementBits());
+    if (!access.offset || bits % 8 != 0)
+      return std::nullopt;
+    const LinearSum first = sumOf(access.offset, side);
+    const int64_t bytes = bits / 8;
+    if (access.rows && access.rows->pitch % bytes == 0)
+      return first
+          .plus(numberBelow(constantSum(access.rows->count)), access.rows->pitch / bytes)
+          .plus(numberBelow(constantSum(llvm::divideCeil(access.rows->bytes, bytes))));
+    if (!ShapedType::isDynamic(access.bytes))
+      return first.plus(numberBelow(constantSum(llvm::divideCeil(access.bytes, bytes))));
+    const auto counted = [&](auto op) -> std::optional<LinearSum> {
+      if (!op.getCount())
+        return std::nullopt;
+      return first.plus(numberBelow(sumOf(op.getCount(), side)));
+    };
+    const auto inRows = [&](auto copy) -> std::optional<LinearSum> {
+      const tile::BufferRegion region = copy.getGlobalRegion();
+      LinearSum element = first.plus(wholeBlocks(region.extents.back(), access, side));
+      for (const OpFoldResult extent : ArrayRef(region.extents).drop_back())
+        if (!isConstantIntValue(extent, 1))
+          element.add(numberBelow(sumOf(extent, side)), int64_t(copy.getPitch()));
+      return element;
+    };
+    return llvm::TypeSwitch<Operation*, std::optional<LinearSum>>(statements[side])
+        .Case<npu::UnaryOp, npu::BinaryOp, npu::ScalarOp, npu::CastOp, npu::DuplicateOp>(counted)
+        .Case([&](npu::LoadUbOp load) {
+          return load.getBefore() ? std::optional<LinearSum>() : inRows(load);
+        })
+        .Case([&](npu::StoreUbOp store) { return inRows(store); })
+        .Default([](Operation*) { return std::nullopt; });
+  }
+
+  /// Any element of a row of a copy, which takes whole blocks.
+  LinearSum wholeBlocks(OpFoldResult columns, const npu::Access& access, unsigned side) {
+    const int64_t unit = npu::blockElements(access.type());
+    if (isMultipleOf(columns, unit))
+      return numberBelow(sumOf(columns, side));
+    const LinearSum blocks = quotient(sumOf(columns, side).plus(constantSum(unit - 1)), unit);
+    return numberBelow(LinearSum().plus(blocks, unit));
   }
 
   /// Any number from 0 to below `count`.
@@ -194,7 +306,7 @@ private:
 
   /// Whether arithmetic gives the number itself: nothing wraps round.
   static bool isFollowed(Value value, const IndexRange& range) {
-    if (!range.isWithin(-kFarthest, kFarthest))
+    if (!range.isWithin(-kWidest, kWidest))
       return false;
     const Type type = value.getType();
     const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -243,11 +355,41 @@ private:
       return greatestOf(operand(0), operand(1), -1);
     const std::optional<int64_t> fixed =
         op->getNumOperands() == 2 ? getConstantIntValue(op->getOperand(1)) : std::nullopt;
+    if (!fixed && isa<arith::MulIOp>(op))
+      return product(op, side);
     if (!fixed || *fixed < 0 || *fixed > kFarthest)
       return std::nullopt;
     if (isa<arith::MulIOp>(op))
       return LinearSum().plus(operand(0), *fixed);
     return *fixed > 0 && *fixed < 50 ? ofShifts(op, *fixed, side) : ofDivisions(op, *fixed, side);
+  }
+
+  /// Of two numbers of which both statements have one: what one more of the other adds.
+  std::optional<LinearSum> product(Operation* op, unsigned side) {
+    const auto whole = llvm::find_if(op->getOperands(), [&](Value each) { return isShared(each); });
+    if (whole == op->operand_end() || isShared(op->getResult(0)))
+      return std::nullopt;
+    const Value other = op->getOperand(1 - unsigned(whole - op->operand_begin()));
+    const LinearSum factor = sumOf(other, side), times = sumOf(*whole, side);
+    if (factor.factors.empty())
+      return LinearSum().plus(times, factor.constant);
+    LinearSum& mine = products[{op, side}] = IntegerChoices::of(set.addVariable());
+    requireRange(mine, ranges.rangeOf(op->getResult(0)));
+    if (const auto its = products.find({op, 1 - side}); its != products.end()) {
+      const LinearSum more = mine.plus(its->second, -1),
+                      apart = factor.plus(sumOf(other, 1 - side), -1);
+      std::vector<std::vector<LinearSum>> choices{
+          {apart, LinearSum().plus(apart, -1), more, LinearSum().plus(more, -1)}};
+      for (const int64_t sign : {1, -1})     // of what is more
+        for (const int64_t isAbove : {1, 0}) // as large a number, or below 0
+          choices.push_back({LinearSum().plus(apart, sign).plus(constantSum(-1)),
+                             isAbove ? times : LinearSum().plus(times, -1).plus(constantSum(-1)),
+                             LinearSum()
+                                 .plus(more, isAbove ? sign : -sign)
+                                 .plus(times, isAbove ? -1 : 1)});
+      set.requireOne(std::move(choices));
+    }
+    return mine;
   }
 
   std::optional<LinearSum> ofShifts(Operation* op, int64_t fixed, unsigned side) {
@@ -301,6 +443,18 @@ private:
     return ranges.rangeOf(op->getOperand(0)).isWithin(llvm::minIntN(width), llvm::maxIntN(width));
   }
 
+  bool isInOneTurn(tile::ForOp loop) {
+    if (!runners.turns)
+      return false;
+    const auto& [loops, same] = *runners.turns;
+    const auto* const found = llvm::find(loops, loop.getOperation());
+    if (found != loops.end())
+      return found < loops.begin() + same;
+    // Of one that makes one turn at most, it is that.
+    return loop->isAncestor(statements[0]) && loop->isAncestor(statements[1]) &&
+           isShared(loop.getLower());
+  }
+
   static tile::ForOp loopOf(Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     auto loop =
@@ -315,8 +469,7 @@ private:
       return known->second;
     bool isSo = false;
     if (auto loop = loopOf(value)) {
-      isSo = runners.areInOneTurn && loop->isAncestor(statements[0]) &&
-             loop->isAncestor(statements[1]);
+      isSo = isInOneTurn(loop);
     } else if (auto argument = dyn_cast<BlockArgument>(value)) {
       isSo = isa<func::FuncOp, tile::LaunchOp>(argument.getOwner()->getParentOp());
     } else {
@@ -334,6 +487,7 @@ private:
   Runners runners;
   IntegerChoices set;
   std::map<Key, LinearSum> sums;
+  std::map<std::pair<Operation*, unsigned>, LinearSum> products; ///< by statement
   llvm::DenseMap<Value, bool> sharing;
 };
 
@@ -342,20 +496,24 @@ bool isFixed(OpFoldResult number) {
 }
 
 bool areNeverSame(Question question, const npu::Access& first, const npu::Access& second) {
-  question.requireNotEmpty(first, 0);
-  question.requireNotEmpty(second, 1);
+  for (const auto& [access, side] : {std::pair(&first, 0U), {&second, 1U}}) {
+    question.requireNotEmpty(*access, side);
+    question.requireParts(*access, side);
+  }
   question.requireSame(first, second);
   return question.isImpossible();
 }
 
 } // namespace
 
-MeetingProof::MeetingProof(func::FuncOp kernel) {
+MeetingProof::MeetingProof(func::FuncOp kernel, unsigned mostAsked) : left(mostAsked) {
   assumeArgumentBounds(kernel, ranges);
 }
 
 bool MeetingProof::isDecidedByNumbers(Operation* op, const npu::Access& access) {
   if (access.region && !llvm::all_of(access.region->extents, isFixed))
+    return true;
+  if (!access.region && !access.type().isGlobal() && ShapedType::isDynamic(access.bytes))
     return true;
   for (Operation* around = op->getParentOp(); around && !isa<func::FuncOp>(around);
        around = around->getParentOp()) {
@@ -366,20 +524,20 @@ bool MeetingProof::isDecidedByNumbers(Operation* op, const npu::Access& access) 
   return false;
 }
 
-bool MeetingProof::areApart(Operation* earlier, const npu::Access& first, Operation* later,
-                            const npu::Access& second, bool areOfOneCore) {
-  if (questions == kMostPairsAsked)
+bool MeetingProof::areApart(Use earlier, Use later, Turns turns, bool areOfOneCore) {
+  if (left == 0)
     return false;
-  ++questions;
-  return areNeverSame({ranges, earlier, later, {.areOneCore = areOfOneCore}}, first, second);
+  --left;
+  const Runners runners{.areOneCore = areOfOneCore, .turns = turns};
+  return areNeverSame({ranges, earlier.op, later.op, runners}, earlier.access, later.access);
 }
 
 bool MeetingProof::areApartOnVectors(int64_t vid, Operation* op, const npu::Access& access,
                                      Operation* other, const npu::Access& itsAccess) {
-  if (questions == kMostPairsAsked)
+  if (left == 0)
     return false;
-  ++questions;
-  const Runners runners{.areInOneTurn = false, .vids = std::array{vid, 1 - vid}};
+  --left;
+  const Runners runners{.vids = std::array{vid, 1 - vid}};
   return areNeverSame({ranges, op, other, runners}, access, itsAccess);
 }
 

@@ -289,10 +289,10 @@ std::vector<Conflicts::AccessPair> Conflicts::meetingsOf(const Node* earlier, co
   return meetings;
 }
 
-/// Whether none of the loops around both, as many as there are, has gone on from one to the other: none that is left, nor
-/// one that is written out.
-bool Conflicts::areOfOneTurn(const Instance& earlier, unsigned level, const Instance& later,
-                             unsigned loops) {
+/// Which of the loops around both, as many as there are, has gone on from one to the other, and none around it; their
+/// number: none has. Nothing where that isn't known, in what is left of a loop of which the first turns are written out.
+std::optional<unsigned> Conflicts::goneOn(const Instance& earlier, unsigned level,
+                                          const Instance& later, unsigned loops) {
   size_t common = 0;
   while (common < earlier.loops.size() && common < later.loops.size() &&
          earlier.loops[common] == later.loops[common])
@@ -301,8 +301,12 @@ bool Conflicts::areOfOneTurn(const Instance& earlier, unsigned level, const Inst
         &turnsOfB = later.statement->turnsAround;
   const auto count =
       static_cast<ptrdiff_t>(std::min({size_t{loops}, turnsOfA.size(), turnsOfB.size()}));
-  return level >= common &&
-         std::equal(turnsOfA.begin(), turnsOfA.begin() + count, turnsOfB.begin());
+  if (level < common)
+    return turnsOfA.empty() && turnsOfB.empty() ? std::optional(std::min(level, loops))
+                                                : std::nullopt;
+  const auto end = turnsOfA.begin() + count;
+  const auto differs = std::mismatch(turnsOfA.begin(), end, turnsOfB.begin()).first;
+  return differs == end ? loops : static_cast<unsigned>(differs - turnsOfA.begin());
 }
 
 /// In each dim for itself: errs to true where dims go together.
@@ -310,9 +314,12 @@ bool Conflicts::overlapInAll(const AccessPair& pair, unsigned earlierNumber, uns
                              unsigned laterNumber) const {
   const Access &a = *pair.earlier, &b = *pair.later;
   const Instance &earlier = instances[earlierNumber], &later = instances[laterNumber];
-  if (areApart(pair) &&
-      areOfOneTurn(earlier, level, later, apart.at({pair.earlier->place, pair.later->place})))
-    return false;
+  if (areApart(pair)) {
+    const Apart& known = apart.at(placesOf(pair));
+    const std::optional<unsigned> loop = goneOn(earlier, level, later, known.loops);
+    if (loop && (known.when >> *loop & 1) != 0)
+      return false;
+  }
   if (!overlap(a, earlier, level, b, later))
     return false;
   if (a.otherDims.size() == b.otherDims.size())

@@ -129,17 +129,20 @@ private:
   bool canBe(unsigned value, const Residue& residue) const;
   bool overlapWith(const Residues& residues, const Range& a, const Instance& earlier,
                    unsigned level, const Range& b, const Instance& later) const;
-  static bool areOfOneTurn(const Instance& earlier, unsigned level, const Instance& later,
-                           unsigned loops);
+  static std::optional<unsigned> goneOn(const Instance& earlier, unsigned level,
+                                        const Instance& later, unsigned loops);
   bool overlapInAll(const AccessPair& pair, unsigned earlierNumber, unsigned level,
                     unsigned laterNumber) const;
 
   bool areApart(const AccessPair& pair) const {
-    return !apart.empty() && apart.contains({pair.earlier->place, pair.later->place});
+    return !apart.empty() && apart.contains(placesOf(pair));
+  }
+  static std::pair<unsigned, unsigned> placesOf(const AccessPair& pair) {
+    return std::minmax(pair.earlier->place, pair.later->place);
   }
 
   Values values; ///< of the program
-  std::map<std::pair<unsigned, unsigned>, unsigned> apart;
+  std::map<std::pair<unsigned, unsigned>, Apart> apart;
   std::vector<int64_t> period;
   std::vector<unsigned> depths;
   std::vector<Instance> instances;

@@ -293,6 +293,13 @@ struct Node {
 /// The least and the greatest number that a value which never changes can be, by its number, where known.
 using Values = std::map<unsigned, Span>;
 
+/// When two accesses never meet, of `loops` loops around both: bit d, when the one at depth d has gone on from one to the
+/// other, and none around that; bit `loops`, in one turn of all of them.
+struct Apart {
+  unsigned loops = 0;
+  uint64_t when = 0;
+};
+
 struct Program {
   Block body;
   std::deque<Node> nodes;
@@ -302,9 +309,8 @@ struct Program {
   /// Flags that the program may use, nobody knows where.
   std::set<unsigned> reserved;
   Values values;
-  /// Accesses, by their places, that never meet in one turn of the loops around both, the one before the other in the
-  /// text; and how many loops these are.
-  std::map<std::pair<unsigned, unsigned>, unsigned> apart;
+  /// Of accesses, by their places, the smaller first.
+  std::map<std::pair<unsigned, unsigned>, Apart> apart;
   /// Whether what branches ask has a part in the phases of loops: then which way one goes is known in each phase, but
   /// there may be more phases.
   bool hasPhasesOfBranches = false;
