@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/npu_ops.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/turning_variables.h"
@@ -128,16 +129,42 @@ Value boundIn(Value condition, Value variable, Region& asking) {
   return isAsked ? (isTurned ? less.getLhs() : less.getRhs()) : Value();
 }
 
+int64_t largestOf(Type type) {
+  return llvm::maxIntN(type.isIndex() ? 64 : type.getIntOrFloatBitWidth());
+}
+
 /// The greatest that is not above `most`, of `first` and `step` more again and again.
 int64_t lastTo(int64_t most, IndexRange first, int64_t step) {
   const bool isKnown = first.low == first.high && first.low >= 0 && first.low <= most;
   return isKnown ? most - (most - first.low) % step : most;
 }
 
-/// What a counter is before a turn; nothing if it might come to the end of its type.
-std::optional<IndexRange> rangeBeforeTurns(const CountedRead& read, Value variable) {
-  const Type type = read.start.getType();
-  const int64_t most = llvm::maxIntN(type.isIndex() ? 64 : type.getIntOrFloatBitWidth());
+/// Whether the kernel stops before a sum that is more than `most`: the pass WideIndices has put that right before it. Of
+/// a variable that is stored there alone all reads before, in the same turn, give the same.
+bool stopsAtEnd(tile::StoreOp store, int64_t step, int64_t most) {
+  const auto isIt = [&](npu::RequireOp require) {
+    auto compare = require.getCondition().getDefiningOp<arith::CmpIOp>();
+    auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+    if (!load || load.getBuffer() != store.getBuffer() ||
+        compare.getPredicate() != arith::CmpIPredicate::sle)
+      return false;
+    const std::optional<int64_t> end = getConstantIntValue(compare.getRhs());
+    Operation* inBlock = store->getBlock()->findAncestorOpInBlock(*load);
+    return end && *end <= most - step && inBlock && inBlock->isBeforeInBlock(store);
+  };
+  return llvm::any_of(llvm::make_range(store->getBlock()->begin(), store->getIterator()),
+                      [&](Operation& op) {
+                        if (auto scope = dyn_cast<ScopeOp>(op))
+                          return llvm::any_of(scope.getBody().front().getOps<npu::RequireOp>(),
+                                              isIt);
+                        auto require = dyn_cast<npu::RequireOp>(op);
+                        return require && isIt(require);
+                      });
+}
+
+/// What a counter is before a turn, by what its loop asks for.
+std::optional<IndexRange> rangeByLoop(const CountedRead& read, Value variable) {
+  const int64_t most = largestOf(read.start.getType());
   IndexRanges ranges;
   const IndexRange start = ranges.rangeOf(read.start);
   if (auto open = dyn_cast<tile::WhileOp>(read.loop)) {
@@ -247,7 +274,36 @@ std::optional<CountedTurns> countedBy(arith::CmpIOp compare, tile::WhileOp loop)
   return hasRoom(turns) ? std::optional(turns) : std::nullopt;
 }
 
+/// The one store of a counter in its loop.
+tile::StoreOp countingStore(const CountedRead& read, Value variable) {
+  for (Operation* user : variable.getUsers())
+    if (auto store = dyn_cast<tile::StoreOp>(user); store && read.loop->isProperAncestor(store))
+      return store;
+  return {};
+}
+
+/// What a counter is before a turn; nothing if it might come to the end of its type.
+std::optional<IndexRange> rangeBeforeTurns(const CountedRead& read, Value variable) {
+  if (const std::optional<IndexRange> range = rangeByLoop(read, variable))
+    return range;
+  const int64_t most = largestOf(read.start.getType());
+  if (!stopsAtEnd(countingStore(read, variable), read.step, most))
+    return std::nullopt;
+  return IndexRange{IndexRanges().rangeOf(read.start).low, most};
+}
+
 } // namespace
+
+bool isCountedWithoutEnd(tile::StoreOp store) {
+  constexpr int64_t mostFirst = int64_t{1} << 30;
+  if (!addedBy(store) || !isVariable(store.getBuffer()))
+    return false;
+  auto before = cast<tile::LoadOp>(store.getValue().getDefiningOp()->getOperand(0).getDefiningOp());
+  Operation* loop = loopOfEachTurn(store);
+  const std::optional<CountedRead> read = loop ? countedIn(loop, before) : std::nullopt;
+  return read && IndexRanges().rangeOf(read->start).isWithin(-mostFirst, mostFirst) &&
+         !rangeBeforeTurns(*read, store.getBuffer());
+}
 
 std::optional<CountedRead> countedRead(tile::LoadOp load) {
   if (!isVariable(load.getBuffer()))
@@ -264,7 +320,8 @@ std::optional<CountedRead> countedRead(tile::LoadOp load) {
   std::optional<IndexRange> range = read ? rangeBeforeTurns(*read, load.getBuffer()) : std::nullopt;
   if (!range)
     return std::nullopt;
-  read->range = {range->low + read->ahead, range->high + read->ahead};
+  read->range = {range->low + read->ahead,
+                 std::min(range->high + read->ahead, largestOf(read->start.getType()))};
   return read;
 }
 

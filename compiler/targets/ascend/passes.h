@@ -61,6 +61,7 @@ std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits, bool splits);
 /// found. `splits`: the cores are told apart behind; else what is outside of scopes gets scopes.
 std::unique_ptr<mlir::Pass> createAddWorkspaces(bool isAutomatic, bool takeTurns, bool splits);
 std::unique_ptr<mlir::Pass> createShareVectorWork();
+std::unique_ptr<mlir::Pass> createWideIndices();
 std::unique_ptr<mlir::Pass> createCopyRows(const chips::AscendChip& chip);
 /// `waits`: place the flags that the parts of one gemm or copy need among themselves, for kernels
 /// without automatic flags.

@@ -47,6 +47,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createPlaceBuffers(false, true); });
   mlir::registerPass([] { return createAddWorkspaces(true, true, true); });
   mlir::registerPass(createShareVectorWork);
+  mlir::registerPass(createWideIndices);
   mlir::registerPass([] { return createCheckHazards(WithinCores::All, true, true); });
   mlir::registerPass(createWideEnds);
   mlir::registerPass([] { return createSplitCubeVector(true); });

@@ -25,6 +25,10 @@ struct CountedRead {
 /// Nothing if that isn't known, or if the number might come to the end of its type.
 std::optional<CountedRead> countedRead(tile::LoadOp load);
 
+/// Whether a store adds a constant to a variable in each turn of a loop, and might come to the end of its type: what begins
+/// far from there, and goes on by little.
+bool isCountedWithoutEnd(tile::StoreOp store);
+
 /// The same as a table, which drifts, where the variable is a small constant before the loop.
 std::optional<TurnTable> turnsOfCounter(tile::LoadOp load);
 
