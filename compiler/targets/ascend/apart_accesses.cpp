@@ -5,6 +5,7 @@
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/meeting_proof.h"
 
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 #include <llvm/ADT/MapVector.h>
@@ -18,8 +19,8 @@ using model::Node;
 
 namespace {
 
-/// Of pairs in tiles, and of those of tensors.
-constexpr unsigned kMostAskedOfTiles = 200, kMostAskedOfTensors = 200;
+/// Of pairs in tiles, of those of tensors, and of statements in branches.
+constexpr unsigned kMostAskedOfTiles = 200, kMostAskedOfTensors = 200, kMostAskedOfBranches = 100;
 
 /// An access in the program and in the kernel.
 struct Touch {
@@ -39,6 +40,21 @@ bool isWhole(const npu::Access& access) {
          !access.piece &&
          access.bytes == npu::storageBytes(
                              cast<tile::BufferType>(npu::storageOf(access.buffer).getType()));
+}
+
+/// What a branch that numbers decide never lets run touches nothing.
+void dropIdle(model::Program& program, MeetingProof& proof) {
+  for (Node& node : program.nodes) {
+    auto op = node.kind == model::NodeKind::Statement && !node.accesses.empty()
+                  ? dyn_cast<npu::Instruction>(operationOf(&node))
+                  : npu::Instruction();
+    if (!op || !op->getParentOfType<scf::IfOp>())
+      continue;
+    SmallVector<npu::Access> origins;
+    op.getAccesses(origins);
+    if (proof.neverRuns(op, origins))
+      node.accesses.clear();
+  }
 }
 
 /// By tensor, or by tile; those of the scalar unit's own memory don't count.
@@ -95,6 +111,8 @@ model::Apart whenApart(const Touch& a, const Touch& b, MeetingProof& proof) {
 
 void findApart(func::FuncOp kernel, model::Program& program) {
   MeetingProof ofTiles(kernel, kMostAskedOfTiles), ofTensors(kernel, kMostAskedOfTensors);
+  MeetingProof ofBranches(kernel, kMostAskedOfBranches);
+  dropIdle(program, ofBranches);
   unsigned places = 0;
   const auto placeOf = [&](model::Access& access) {
     if (access.place == model::kNowhere)

@@ -14,25 +14,20 @@ using mlir::presburger::Simplex;
 class Search {
 public:
   Search(unsigned variables, const std::vector<std::vector<std::vector<LinearSum>>>& choices,
-         unsigned most)
-      : simplex(variables), choices(choices), variables(variables), left(most) {}
+         const std::vector<LinearSum>& integers, unsigned most)
+      : simplex(variables), choices(choices), integers(integers), variables(variables), left(most) {
+  }
 
   void add(const LinearSum& sum) {
-    if (!sum.hasRoom)
-      return;
-    using llvm::DynamicAPInt; // an int64_t that is assigned to one is cut to 32 bits
-    llvm::SmallVector<DynamicAPInt> row(variables + 1, DynamicAPInt(0));
-    for (const auto& [variable, factor] : sum.factors)
-      row[variable] = DynamicAPInt(factor);
-    row[variables] = DynamicAPInt(sum.constant);
-    simplex.addInequality(row);
+    if (sum.hasRoom)
+      simplex.addInequality(rowOf(sum));
   }
 
   bool isImpossible(size_t choice = 0) {
     if (simplex.isEmpty())
       return true;
     if (choice == choices.size() || left == 0)
-      return false;
+      return llvm::any_of(integers, [&](const LinearSum& sum) { return isBetweenIntegers(sum); });
     --left;
     return llvm::all_of(choices[choice], [&](const std::vector<LinearSum>& alternative) {
       const unsigned before = simplex.getSnapshot();
@@ -45,8 +40,26 @@ public:
   }
 
 private:
+  llvm::SmallVector<llvm::DynamicAPInt> rowOf(const LinearSum& sum) const {
+    using llvm::DynamicAPInt; // an int64_t that is assigned to one is cut to 32 bits
+    llvm::SmallVector<DynamicAPInt> row(variables + 1, DynamicAPInt(0));
+    for (const auto& [variable, factor] : sum.factors)
+      row[variable] = DynamicAPInt(factor);
+    row[variables] = DynamicAPInt(sum.constant);
+    return row;
+  }
+
+  bool isBetweenIntegers(const LinearSum& sum) {
+    if (!sum.hasRoom)
+      return false;
+    const auto [least, most] = simplex.computeIntegerBounds(rowOf(sum));
+    return least.isBounded() && most.isBounded() &&
+           least.getBoundedOptimum() > most.getBoundedOptimum();
+  }
+
   Simplex simplex;
   const std::vector<std::vector<std::vector<LinearSum>>>& choices;
+  const std::vector<LinearSum>& integers;
   unsigned variables, left;
 };
 
@@ -68,7 +81,7 @@ LinearSum& LinearSum::add(const LinearSum& other, int64_t times) {
 }
 
 bool IntegerChoices::areImpossible(unsigned most) const {
-  Search search(variables, choices, most);
+  Search search(variables, choices, integers, most);
   for (const LinearSum& sum : required)
     search.add(sum);
   return search.isImpossible();

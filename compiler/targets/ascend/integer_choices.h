@@ -42,12 +42,16 @@ public:
   void requireOne(std::vector<std::vector<LinearSum>> alternatives) {
     choices.push_back(std::move(alternatives));
   }
-  /// True: no integers are so. False also where that takes more than `most` steps, or needs more than fractions.
+  /// Of what fractions allow, a sum of variables is asked for, too, whether it lies between two integers.
+  void askForInteger(LinearSum sum) {
+    integers.push_back(std::move(sum));
+  }
+  /// True: no integers are so. False also where that takes more than `most` steps, or needs more than fractions and that.
   bool areImpossible(unsigned most) const;
 
 private:
   unsigned variables = 0;
-  std::vector<LinearSum> required;
+  std::vector<LinearSum> required, integers;
   std::vector<std::vector<std::vector<LinearSum>>> choices;
 };
 

@@ -84,6 +84,13 @@ public:
         difference.add(numberBelow(constantSum(bitsOf(*access))), sign);
     }
     set.requireZero(difference);
+    // Of two rows that loops choose, the one is behind the other by a whole number of rows.
+    std::map<int64_t, LinearSum> steps;
+    for (const auto& [variable, factor] : difference.factors)
+      steps[std::abs(factor)].add(IntegerChoices::of(variable, factor > 0 ? 1 : -1));
+    for (auto& [factor, sum] : steps)
+      if (factor > 1 && sum.factors.size() > 1)
+        set.askForInteger(std::move(sum));
   }
 
   /// That the kernel doesn't stop at what checks its parts of a tile before it comes to the statements: within each dim, or
@@ -147,6 +154,9 @@ private:
     }
   }
 
+  /// Of which all sums of one aren't negative; nothing where not all of that is known.
+  using Choices = std::vector<std::vector<LinearSum>>;
+
   /// Says nothing of what it doesn't know.
   void requireIf(Value condition, bool holds, unsigned side) {
     Operation* op = condition.getDefiningOp();
@@ -156,9 +166,55 @@ private:
         requireIf(operand, holds, side);
       return;
     }
+    requireAny(choicesOf(condition, holds, side));
+  }
+
+  void requireAny(std::optional<Choices> choices) {
+    if (!choices)
+      return;
+    if (choices->size() != 1)
+      return set.requireOne(*std::move(choices));
+    for (LinearSum& sum : choices->front())
+      set.require(std::move(sum));
+  }
+
+  std::optional<Choices> choicesOf(Value condition, bool holds, unsigned side) {
+    Operation* op = condition.getDefiningOp();
+    if (isa_and_nonnull<arith::XOrIOp>(op) && getConstantIntValue(op->getOperand(1)))
+      return choicesOf(op->getOperand(0), !holds, side);
+    if (isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op) && isa<arith::AndIOp>(op) == holds) {
+      const std::optional<Choices> left = choicesOf(op->getOperand(0), holds, side),
+                                   right = choicesOf(op->getOperand(1), holds, side);
+      if (!left || !right)
+        return left ? left : right;
+      constexpr size_t most = 16;
+      return left->size() * right->size() > most ? left : bothOf(*left, *right);
+    }
+    if (isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op)) {
+      std::optional<Choices> left = choicesOf(op->getOperand(0), holds, side),
+                             right = choicesOf(op->getOperand(1), holds, side);
+      if (!left || !right)
+        return std::nullopt;
+      llvm::append_range(*left, *right);
+      return left;
+    }
     auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
     if (!compare || compare.getLhs().getType().isInteger(1))
-      return;
+      return std::nullopt;
+    return choicesOf(compare, holds, side);
+  }
+
+  static Choices bothOf(const Choices& left, const Choices& right) {
+    Choices both;
+    for (const std::vector<LinearSum>& a : left)
+      for (const std::vector<LinearSum>& b : right) {
+        both.push_back(a);
+        llvm::append_range(both.back(), b);
+      }
+    return both;
+  }
+
+  std::optional<Choices> choicesOf(arith::CmpIOp compare, bool holds, unsigned side) {
     const LinearSum left = sumOf(compare.getLhs(), side), right = sumOf(compare.getRhs(), side);
     const auto atLeast = [&](const LinearSum& a, const LinearSum& b, int64_t more) {
       return a.plus(b, -1).plus(constantSum(-more));
@@ -167,24 +223,23 @@ private:
     predicate = holds ? predicate : arith::invertPredicate(predicate);
     switch (predicate) {
     case arith::CmpIPredicate::eq:
-      return set.requireZero(left.plus(right, -1));
+      return Choices{{atLeast(left, right, 0), atLeast(right, left, 0)}};
     case arith::CmpIPredicate::ne:
-      return set.requireOne({{atLeast(left, right, 1)}, {atLeast(right, left, 1)}});
+      return Choices{{atLeast(left, right, 1)}, {atLeast(right, left, 1)}};
     case arith::CmpIPredicate::slt:
-      return set.require(atLeast(right, left, 1));
+      return Choices{{atLeast(right, left, 1)}};
     case arith::CmpIPredicate::sle:
-      return set.require(atLeast(right, left, 0));
+      return Choices{{atLeast(right, left, 0)}};
     case arith::CmpIPredicate::sgt:
-      return set.require(atLeast(left, right, 1));
+      return Choices{{atLeast(left, right, 1)}};
     case arith::CmpIPredicate::sge:
-      return set.require(atLeast(left, right, 0));
+      return Choices{{atLeast(left, right, 0)}};
     case arith::CmpIPredicate::ult: // of a number that may be negative, with one that isn't
       if (ranges.rangeOf(compare.getRhs()).low < 0)
-        return;
-      set.require(left);
-      return set.require(atLeast(right, left, 1));
+        return std::nullopt;
+      return Choices{{left, atLeast(right, left, 1)}};
     default:
-      return;
+      return std::nullopt;
     }
   }
 
@@ -284,7 +339,7 @@ private:
     if (isFollowed(value, range))
       sum = computed(value, side);
     else if (Operation* op = value.getDefiningOp();
-             isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+             isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
       sum = wrapped(op, side);
     if (!sum) {
       sum = IntegerChoices::of(set.addVariable());
@@ -310,7 +365,7 @@ private:
       return false;
     const Type type = value.getType();
     const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-    const bool isOneOfThem = isa_and_nonnull<arith::MaxSIOp, arith::MinSIOp, arith::ShRSIOp>(
+    const bool isOneOfThem = isa_and_nonnull<arith::MaxSIOp, arith::MinSIOp, arith::ShRSIOp, arith::SelectOp>(
         value.getDefiningOp()); // or nearer to 0
     return width == 64 || isOneOfThem ||
            (range.low > llvm::minIntN(width) && range.high < llvm::maxIntN(width));
@@ -320,18 +375,24 @@ private:
   std::optional<LinearSum> wrapped(Operation* op, unsigned side) {
     const Type type = op->getResult(0).getType();
     const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-    if (width > 32)
+    const bool isProduct = isa<arith::MulIOp>(op);
+    const std::optional<int64_t> factor =
+        isProduct ? getConstantIntValue(op->getOperand(1)) : std::nullopt;
+    if (width > 32 || (isProduct && !factor))
       return std::nullopt;
+    const LinearSum left = sumOf(op->getOperand(0), side);
     const LinearSum exact =
-        sumOf(op->getOperand(0), side)
-            .plus(sumOf(op->getOperand(1), side), isa<arith::AddIOp>(op) ? 1 : -1);
-    LinearSum result = IntegerChoices::of(set.addVariable());
+        isProduct ? LinearSum().plus(left, *factor)
+                  : left.plus(sumOf(op->getOperand(1), side), isa<arith::AddIOp>(op) ? 1 : -1);
+    const LinearSum result = IntegerChoices::of(set.addVariable());
     requireRange(result, {llvm::minIntN(width), llvm::maxIntN(width)});
-    std::vector<std::vector<LinearSum>> choices;
-    for (const int64_t times : {0, 1, -1}) {
-      const LinearSum zero =
-          result.plus(exact, -1).plus(constantSum(times * (int64_t{1} << width)));
-      choices.push_back({zero, LinearSum().plus(zero, -1)});
+    const LinearSum more = result.plus(exact, -1);
+    Choices choices{{more, LinearSum().plus(more, -1)}};
+    for (const int64_t sign : {1, -1}) { // above what there is room for, or below
+      const LinearSum times =
+          isProduct ? IntegerChoices::of(set.addVariable()) : constantSum(1);
+      const LinearSum zero = more.plus(times, sign * (int64_t{1} << width));
+      choices.push_back({zero, LinearSum().plus(zero, -1), times.plus(constantSum(-1))});
     }
     set.requireOne(std::move(choices));
     return result;
@@ -340,6 +401,8 @@ private:
   /// What arithmetic makes of other numbers; nothing if that isn't followed.
   std::optional<LinearSum> computed(Value value, unsigned side) {
     Operation* op = value.getDefiningOp();
+    if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+      return chosen(select, side);
     if (!op || op->getNumRegions() != 0 || op->getNumOperands() == 0 || op->getNumOperands() > 2)
       return std::nullopt;
     const auto operand = [&](unsigned number) { return sumOf(op->getOperand(number), side); };
@@ -364,15 +427,52 @@ private:
     return *fixed > 0 && *fixed < 50 ? ofShifts(op, *fixed, side) : ofDivisions(op, *fixed, side);
   }
 
+  std::optional<LinearSum> chosen(arith::SelectOp select, unsigned side) {
+    if (select.getType().isInteger(1))
+      return std::nullopt;
+    const LinearSum result = IntegerChoices::of(set.addVariable());
+    Choices all;
+    for (const auto& [value, holds] :
+         {std::pair(select.getTrueValue(), true), {select.getFalseValue(), false}}) {
+      const LinearSum more = result.plus(sumOf(value, side), -1);
+      const std::optional<Choices> when = choicesOf(select.getCondition(), holds, side);
+      llvm::append_range(all, bothOf(when.value_or(Choices{{}}), {{more, LinearSum().plus(more, -1)}}));
+    }
+    set.requireOne(std::move(all));
+    return result;
+  }
+
+  /// Where one factor is one of few numbers.
+  std::optional<LinearSum> productOfFew(Operation* op, unsigned number, unsigned side) {
+    constexpr int64_t most = 4;
+    const IndexRange range = ranges.rangeOf(op->getOperand(number));
+    if (!range.isWithin(-kFarthest, kFarthest) || range.high - range.low >= most)
+      return std::nullopt;
+    const LinearSum factor = sumOf(op->getOperand(number), side),
+                    times = sumOf(op->getOperand(1 - number), side);
+    if (factor.factors.empty())
+      return LinearSum().plus(times, factor.constant);
+    const LinearSum result = IntegerChoices::of(set.addVariable());
+    Choices all;
+    for (int64_t each = range.low; each <= range.high; ++each) {
+      const LinearSum apart = factor.plus(constantSum(-each)), more = result.plus(times, -each);
+      all.push_back(
+          {apart, LinearSum().plus(apart, -1), more, LinearSum().plus(more, -1)});
+    }
+    set.requireOne(std::move(all));
+    return result;
+  }
+
   /// Of two numbers of which both statements have one: what one more of the other adds.
   std::optional<LinearSum> product(Operation* op, unsigned side) {
+    for (const unsigned number : {0U, 1U})
+      if (const std::optional<LinearSum> few = productOfFew(op, number, side))
+        return few;
     const auto whole = llvm::find_if(op->getOperands(), [&](Value each) { return isShared(each); });
     if (whole == op->operand_end() || isShared(op->getResult(0)))
       return std::nullopt;
     const Value other = op->getOperand(1 - unsigned(whole - op->operand_begin()));
     const LinearSum factor = sumOf(other, side), times = sumOf(*whole, side);
-    if (factor.factors.empty())
-      return LinearSum().plus(times, factor.constant);
     LinearSum& mine = products[{op, side}] = IntegerChoices::of(set.addVariable());
     requireRange(mine, ranges.rangeOf(op->getResult(0)));
     if (const auto its = products.find({op, 1 - side}); its != products.end()) {
@@ -522,6 +622,18 @@ bool MeetingProof::isDecidedByNumbers(Operation* op, const npu::Access& access) 
       return true;
   }
   return false;
+}
+
+bool MeetingProof::neverRuns(Operation* op, ArrayRef<npu::Access> accesses) {
+  if (left == 0)
+    return false;
+  --left;
+  Question question(ranges, op, op, {.areOneCore = true});
+  for (const npu::Access& access : accesses) {
+    question.requireNotEmpty(access, 0);
+    question.requireParts(access, 0);
+  }
+  return question.isImpossible();
 }
 
 bool MeetingProof::areApart(Use earlier, Use later, Turns turns, bool areOfOneCore) {

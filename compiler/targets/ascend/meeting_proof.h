@@ -34,6 +34,8 @@ public:
 
   /// Whether numbers decide if, or where, an access happens: else there is nothing to prove here.
   static bool isDecidedByNumbers(mlir::Operation* op, const npu::Access& access);
+  /// Whether a statement is never reached, or has nothing to do then.
+  bool neverRuns(mlir::Operation* op, llvm::ArrayRef<npu::Access> accesses);
   /// Whether two accesses of one tensor, or of one tile, never meet. False also where that isn't known.
   bool areApart(Use earlier, Use later, Turns turns, bool areOfOneCore);
   /// Whether vector core `vid` and the other one of its block never meet in `op` and `other`, in whatever turns.
