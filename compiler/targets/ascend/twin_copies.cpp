@@ -54,10 +54,35 @@ SmallVector<BufferRegion> regionsOf(Operation* op) {
       .Default([](Operation*) { return SmallVector<BufferRegion>(); });
 }
 
+/// Whether a nest stores each element of a tile, and takes none of it: `c[i, j] = ...` over all of c.
+bool isStoreToAll(tile::StoreOp store, Value tile) {
+  auto nest = dyn_cast<tile::ParallelOp>(store->getParentOp());
+  if (!nest || !llvm::equal(store.getIndices(), nest.getInductionVars()))
+    return false;
+  const ArrayRef<int64_t> shape = cast<tile::BufferType>(tile.getType()).getShape();
+  const bool isAll = llvm::all_of_zip(nest.getMixedExtents(), shape, [](auto extent, int64_t size) {
+    return getConstantIntValue(extent) == size;
+  });
+  return isAll && llvm::count_if(tile.getUsers(),
+                                 [&](Operation* user) { return nest->isAncestor(user); }) == 1;
+}
+
+/// Whether it writes all of the part that it names, and reads nothing of the tile.
+bool overwrites(Operation* user, Value tile) {
+  if (auto copy = dyn_cast<tile::CopyOp>(user))
+    return copy.getTarget() == tile && npu::storageOf(copy.getSource()) != tile;
+  return isa<tile::FillOp>(user);
+}
+
 void addUses(TwinUses& uses, Operation* user, Value buffer) {
   if (isa<tile::ViewOp, tile::AddressOp>(user) && !user->use_empty()) {
     for (Operation* next : user->getUsers())
       addUses(uses, next, user->getResult(0));
+    return;
+  }
+  if (auto store = dyn_cast<tile::StoreOp>(user);
+      store && buffer == uses.tile && isStoreToAll(store, buffer)) {
+    uses.others.push_back({user, BufferRegion::whole(buffer), false, /*overwrites=*/true});
     return;
   }
   const bool reads = isReader(user, buffer);
@@ -65,7 +90,7 @@ void addUses(TwinUses& uses, Operation* user, Value buffer) {
   if (buffer == uses.tile)
     for (const BufferRegion& region : regionsOf(user))
       if (region.buffer == buffer)
-        uses.others.push_back({user, withKnownExtents(region), reads});
+        uses.others.push_back({user, withKnownExtents(region), reads, overwrites(user, buffer)});
   if (uses.others.size() == before)
     uses.others.push_back({user, BufferRegion::whole(uses.tile), reads});
 }
@@ -202,8 +227,10 @@ std::optional<TwinPlan> planTwin(func::FuncOp kernel, const TwinUses& uses,
     return std::nullopt;
   TwinPlan whole = beforeUses(kernel, uses);
   whole.clears = plan.clears;
-  if (isRight(kernel, uses, whole))
+  if (isRight(kernel, uses, whole)) {
+    dropNeedless(kernel, uses, whole);
     return whole;
+  }
   moveBehindLoops(kernel, uses, plan);
   dropNeedless(kernel, uses, plan);
   return plan;

@@ -249,6 +249,18 @@ private:
     return isFound;
   }
 
+  /// Whether there are such cells in what an access may touch but doesn't touch for sure.
+  bool mayLeave(const TileBoxes& boxes, unsigned ages) {
+    llvm::DenseSet<size_t> touched;
+    cells.forEachWithin(boxes.least, [&](size_t cell) { touched.insert(cell); });
+    bool isFound = false;
+    for (const Way& way : ways.all())
+      cells.forEachMeeting(boxes.most, [&](size_t cell) {
+        isFound |= (way.ages[cell] & ages) != 0 && !touched.contains(cell);
+      });
+    return isFound;
+  }
+
   void visitCopy(const TwinCopy& copy) {
     const TileBoxes boxes = boxesOf(copy.region);
     if (isCut)
@@ -286,6 +298,11 @@ private:
         return;
       if (clears->contains(use->op)) {
         setAge(boxes, Same);
+        continue;
+      }
+      if (use->overwrites) {
+        verdict.isRight &= !mayLeave(boxes, TileNewer);
+        setAge(boxes, TwinNewer);
         continue;
       }
       verdict.isRight &= !mayBe(boxes, TileNewer);

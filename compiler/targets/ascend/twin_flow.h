@@ -28,6 +28,7 @@ struct TwinUse {
   mlir::Operation* op = nullptr;
   tile::BufferRegion region; ///< of the tile
   bool isReader = false;     ///< that writes nothing for sure
+  bool overwrites = false;   ///< all of the region, and reads nothing of the tile
 };
 
 /// All uses of a tile, in text order.
