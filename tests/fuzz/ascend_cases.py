@@ -70,6 +70,8 @@ class Script:
 FIRST_WITH_TURNS = 10_000
 #: From here on they have `while` loops that ask for elements, in place of these.
 FIRST_WITH_WHILES = 20_000
+#: From here on they have `while` loops whose turns variables count, in place of those.
+FIRST_WITH_COUNTERS = 30_000
 
 
 def kernel_of(number: int, has_loops: bool = True) -> RandomKernel:
@@ -77,9 +79,12 @@ def kernel_of(number: int, has_loops: bool = True) -> RandomKernel:
 
 
 def made_by(choices: Dice | Script, number: int, has_loops: bool = True) -> RandomKernel:
-    has_whiles = number >= FIRST_WITH_WHILES
-    has_turns = not has_whiles and number >= FIRST_WITH_TURNS
-    return random_ascend_kernel(choices, f"kernel{number}", has_loops, has_turns, has_whiles)
+    has_counters = number >= FIRST_WITH_COUNTERS
+    has_whiles = FIRST_WITH_WHILES <= number < FIRST_WITH_COUNTERS
+    has_turns = FIRST_WITH_TURNS <= number < FIRST_WITH_WHILES
+    return random_ascend_kernel(
+        choices, f"kernel{number}", has_loops, has_turns, has_whiles, has_counters
+    )
 
 
 def load_kernel(source: str, folder: Path, name: str) -> Any:  # noqa: ANN401

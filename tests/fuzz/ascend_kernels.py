@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from counter_steps import whiles_of_counters
 from extent_steps import run_time_extents
 from loop_steps import loops
 from pipeline_steps import pipelines
@@ -300,10 +301,11 @@ def random_ascend_kernel(
     has_loops: bool = True,
     has_turns: bool = False,
     has_whiles: bool = False,
+    has_counters: bool = False,
 ) -> RandomKernel:
     """`has_loops`: also such in which what some runs need others don't. `has_turns`: also tiles in
     turn of which an argument says which one is first. `has_whiles`: also `while` loops that ask for
-    elements."""
+    elements. `has_counters`: also such whose turns variables count."""
     generator = AscendGenerator(choices, name)
     own = [generator.tile_function, generator.pipelined, generator.part_nest]
     own += [generator.named_rows, *2 * [partial(run_time_extents, generator)]]
@@ -316,6 +318,8 @@ def random_ascend_kernel(
         own += 8 * [partial(tiles_in_turn, generator)]
     if has_whiles:
         own += 12 * [partial(whiles_of_elements, generator)]
+    if has_counters:
+        own += 12 * [partial(whiles_of_counters, generator)]
     # What both vector cores would store at one place has no order.
     steps = [step for step in STEPS if not (generator.asks_vid and step is rows_in_turn)]
     kernel = compose(generator, [*own, *(partial(step, generator) for step in steps)])

@@ -259,12 +259,26 @@ private:
     variables.addForgotten(&op, **last);
   }
 
+  /// Whether what a `while` asks for touches nothing: it asks once more than its body runs, which its turns stand for, too.
+  static bool asksForNumbersAlone(tile::WhileOp loop) {
+    return !loop.getCondition()
+                .walk([](Operation* op) {
+                  const bool isPlain = isPure(op) ||
+                                       isa<scf::IfOp, tile::LoadOp, tile::StoreOp>(op) ||
+                                       op->hasTrait<OpTrait::IsTerminator>();
+                  return isPlain ? WalkResult::advance() : WalkResult::interrupt();
+                })
+                .wasInterrupted();
+  }
+
   /// Of a `while` whose turns variables count.
   void addTurns(tile::WhileOp loop, Node& node) {
+    if (!asksForNumbersAlone(loop))
+      return;
     const std::optional<CountedTurns> turns = countedTurns(loop);
     const std::optional<int64_t> most = turns ? mostTurnsOf(*turns) : std::nullopt;
     if (turns && !turns->isAll)
-      node.mostTrips = most.value_or(-1);
+      (most == 0 ? node.trips : node.mostTrips) = most.value_or(-1);
     else
       node.trips = (most ? most : turnsByVariables(loop)).value_or(-1);
     if (!turns || !turns->isAll || !indices.isUnchanging(turns->bound))

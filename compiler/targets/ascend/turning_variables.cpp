@@ -46,6 +46,7 @@ struct ByTurns {
 struct Begins {
   std::vector<Contents> turns;
   size_t first = 0;
+  bool areAll = false; ///< no turn is left out
 
   const Contents& at(size_t turn) const {
     return turn < first ? turns[turn] : turns[first + (turn - first) % (turns.size() - first)];
@@ -68,6 +69,55 @@ bool isOneForAllReaders(Value variable) {
       isReadByBoth = true;
   }
   return !storing || (!isReadByBoth && (!reading || reading == storing));
+}
+
+/// What a branch asks of the variable that says whether a loop is left, if it is that.
+struct ExitQuestion {
+  Value state;
+  bool isAllLeft = false; ///< it is run unless the loop is left, else only where no turn has ended
+};
+std::optional<ExitQuestion> exitQuestionOf(scf::IfOp branch) {
+  auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+  auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+  auto state = load ? load.getBuffer().getDefiningOp<tile::AllocOp>() : tile::AllocOp();
+  if (!state || !state->hasAttr(kExitStateAttr) || state.getSymName() != kExitStateName)
+    return std::nullopt;
+  const std::optional<int64_t> with = getConstantIntValue(compare.getRhs());
+  const arith::CmpIPredicate asked = compare.getPredicate();
+  if (asked == arith::CmpIPredicate::ne && with == kLeftState)
+    return ExitQuestion{state, true};
+  if (asked == arith::CmpIPredicate::eq && with == 0)
+    return ExitQuestion{state, false};
+  return std::nullopt;
+}
+
+bool isInBody(Operation* op, tile::WhileOp loop) {
+  return loop.getBody().isAncestor(op->getParentRegion());
+}
+
+/// The variable that says whether a loop around `target` is left, where nothing comes to that then; null: there is none.
+Value exitStateOf(Operation* loop, Operation* target) {
+  for (auto branch : loop->getRegions().back().front().getOps<scf::IfOp>()) {
+    const std::optional<ExitQuestion> asked = exitQuestionOf(branch);
+    if (!asked || !asked->isAllLeft)
+      return {};
+    // The turns of a for that is left go on, outside of that branch, and a while asks once more.
+    auto open = dyn_cast<tile::WhileOp>(loop);
+    const bool isFor = isa<tile::ForOp>(loop) && branch->isAncestor(target),
+               isWhile = open && questionOf(open).state == asked->state && isInBody(target, open);
+    return isFor || isWhile ? asked->state : Value();
+  }
+  return {};
+}
+
+/// Whether no turn of a loop ends early but the last one.
+bool endsOnlyLoops(Value state) {
+  return llvm::all_of(state.getUsers(), [](Operation* user) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    const std::optional<int64_t> value =
+        store ? getConstantIntValue(store.getValue()) : std::optional<int64_t>(0);
+    return value == 0 || value == kLeftState;
+  });
 }
 
 class VariableRun {
@@ -96,7 +146,7 @@ public:
 private:
   /// The variables that decide, with all that touches them.
   bool findRelevant() {
-    constexpr size_t mostVariables = 4;
+    constexpr size_t mostVariables = 8;
     launch = target->getParentOfType<tile::LaunchOp>();
     if (!launch)
       return false;
@@ -163,22 +213,61 @@ private:
     return isPassed && descend(inner, depth + 1, std::move(contents), found);
   }
 
+  /// What stands in branches of which nothing is known is run only on the way to the target: what a loop's number is taken
+  /// modulo there comes to light last.
   bool descendInTurns(Operation* loop, Block& inner, size_t depth, const Contents& contents,
                       ByTurns& found) {
-    const std::optional<Begins> begins = beginsOf(loop, contents);
-    if (!begins || begins->turns.empty())
-      return false;
     if (!llvm::is_contained(loops, loop))
       loops.push_back(loop);
-    for (const Contents& begin : begins->turns) {
-      turns[loop] = int64_t(found.turns.size());
-      if (!descend(inner, depth + 1, begin, found.turns.emplace_back()))
+    const Value state = exitStateOf(loop, target);
+    if (state)
+      goingOn.push_back(state);
+    const bool isFound = descendInTurnsOf(loop, inner, depth, contents, found);
+    if (state)
+      goingOn.pop_back();
+    return isFound;
+  }
+
+  bool descendInTurnsOf(Operation* loop, Block& inner, size_t depth, const Contents& contents,
+                        ByTurns& found) {
+    for (int64_t multiple = 1; multiple != 0 && multiple <= kMostInTable;
+         multiple = multiples[loop]) {
+      const std::optional<Begins> begins = beginsOf(loop, contents, multiple);
+      if (!begins || begins->turns.empty())
         return false;
+      found.turns.clear();
+      for (const Contents& begin : begins->turns) {
+        turns[loop] = int64_t(found.turns.size());
+        if (!descend(inner, depth + 1, begin, found.turns.emplace_back()))
+          return false;
+      }
+      turns.erase(loop);
+      const auto again = int64_t(begins->turns.size() - begins->first);
+      auto open = dyn_cast<tile::WhileOp>(loop);
+      if (begins->areAll)
+        return (!open || isInBody(target, open)) && shorten(found.turns);
+      if (multiples[loop] != 0 && again % multiples[loop] == 0)
+        return comesAgain(*begins, found);
     }
-    turns.erase(loop);
-    // Turns may begin in another way first and yet give the same.
-    const size_t again = begins->turns.size() - begins->first;
-    for (size_t turn = 0; turn < begins->first; ++turn)
+    return false;
+  }
+
+  /// All turns of a loop may come again before its end.
+  static bool shorten(std::vector<ByTurns>& all) {
+    const auto isPeriod = [&](size_t period) {
+      return std::equal(all.begin() + int64_t(period), all.end(), all.begin());
+    };
+    size_t period = 1;
+    while (!isPeriod(period))
+      ++period;
+    all.resize(period);
+    return true;
+  }
+
+  /// Turns may begin in another way first and yet give the same.
+  static bool comesAgain(const Begins& begins, ByTurns& found) {
+    const size_t again = begins.turns.size() - begins.first;
+    for (size_t turn = 0; turn < begins.first; ++turn)
       if (found.turns[turn] != found.turns[turn + again])
         return false;
     found.turns.resize(again);
@@ -186,13 +275,15 @@ private:
   }
 
   /// What the variables are at the begin of each turn, up to where it all comes again.
-  std::optional<Begins> beginsOf(Operation* loop, Contents now) {
+  std::optional<Begins> beginsOf(Operation* loop, Contents now, int64_t leastMultiple = 1) {
     Block& body =
         loop->getRegions().back().front(); // of a while behind its condition, which stores nothing
     if (stores(loop) && (hasOwnExit(body) || doesConditionStore(loop)))
       return std::nullopt;
     for (size_t tries = 0; tries <= variables.size() && !isTooLong(); ++tries) {
-      std::vector<Contents> all = firstTurns(loop, now);
+      std::vector<Contents> all = firstTurns(loop, now, leastMultiple);
+      if (all.size() <= size_t(kMostInTable))
+        return Begins{std::move(all), 0, /*areAll=*/true};
       const int64_t multiple = multiples[loop];
       const std::optional<Begins> again = comingAgain(all, multiple);
       if (again && again->first == 0)
@@ -202,7 +293,7 @@ private:
       const Known count = open ? executeWhile(open, behind) : turnsOf(loop);
       if (count && *count <= kMostInTable) {
         all.resize(size_t(*count));
-        return Begins{std::move(all), 0};
+        return Begins{std::move(all), 0, /*areAll=*/true};
       }
       if (again || !forgetDrifting(all, multiple, now))
         return again;
@@ -210,19 +301,25 @@ private:
     return std::nullopt;
   }
 
-  /// What kMostInTable turns begin with, and the one behind them.
-  std::vector<Contents> firstTurns(Operation* loop, Contents now) {
+  /// What kMostInTable turns begin with, and the one behind them; less, if one surely leaves the loop.
+  std::vector<Contents> firstTurns(Operation* loop, Contents now, int64_t leastMultiple) {
     Block& body = loop->getRegions().back().front();
+    const Value state = exitStateOf(loop, target);
+    const bool isFollowed = llvm::is_contained(goingOn, state) &&
+                            llvm::is_contained(variables, state) && endsOnlyLoops(state);
     std::vector<Contents> begins;
-    multiples[loop] = 1;
-    for (int64_t turn = 0; turn < kMostInTable; ++turn) {
+    multiples[loop] = leastMultiple;
+    for (int64_t turn = 0; turn <= kMostInTable; ++turn) {
       forgetUnread(body, now);
+      if (isFollowed)
+        now[keyOf(state)] = 0;
       begins.push_back(now);
       turns[loop] = turn;
-      execute(body, now, nullptr);
+      if (turn < kMostInTable)
+        execute(body, now, nullptr);
+      if (isFollowed && now[keyOf(state)] == kLeftState)
+        break;
     }
-    forgetUnread(body, now);
-    begins.push_back(std::move(now));
     turns.erase(loop);
     return begins;
   }
@@ -232,7 +329,7 @@ private:
       for (size_t period = size_t(multiple); period && first + period < all.size();
            period += size_t(multiple))
         if (isCovered(all[first + period], all[first]))
-          return Begins{{all.begin(), all.begin() + first + period}, first};
+          return Begins{{all.begin(), all.begin() + first + period}, first, /*areAll=*/false};
     return std::nullopt;
   }
 
@@ -310,7 +407,9 @@ private:
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       loaded[load.getValue()] = contents[keyOf(load.getBuffer())];
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      const Known isTaken = numberOf(branch.getCondition());
+      Known isTaken = numberOf(branch.getCondition());
+      if (!isTaken && isTakenIfItGoesOn(branch))
+        isTaken = 1;
       if (!isTaken)
         forget(op, contents);
       else if (*isTaken)
@@ -324,6 +423,13 @@ private:
     } else {
       forget(op, contents);
     }
+  }
+
+  /// Of a loop around the target only turns count behind which it goes on, or that come to the target.
+  bool isTakenIfItGoesOn(scf::IfOp branch) const {
+    const std::optional<ExitQuestion> asked = exitQuestionOf(branch);
+    return asked && llvm::is_contained(goingOn, asked->state) &&
+           (asked->isAllLeft || endsOnlyLoops(asked->state));
   }
 
   void executeLoop(Operation* loop, Contents& contents) {
@@ -479,6 +585,7 @@ private:
   TurnTables plain{/*hasVariables=*/false};
   std::vector<Operation*> path;  ///< from the launch to the target
   std::vector<Operation*> loops; ///< of those, the outermost first
+  SmallVector<Value> goingOn;    ///< what says of such, as they are run, whether they are left
   tile::LaunchOp launch;
   DenseSet<Operation*> relevant, storing, seen;
   DenseMap<Block*, std::vector<Operation*>> order; ///< of what is relevant
