@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""350 random kernels on the Ascend host, the same in each run: see ascend_cases.py."""
+"""375 random kernels on the Ascend host, the same in each run: see ascend_cases.py."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from ascend_cases import (
+    FIRST_WITH_COUNTERS,
     FIRST_WITH_TURNS,
     FIRST_WITH_WHILES,
     KERNELS_PER_FILE,
@@ -21,11 +22,12 @@ from ascend_cases import (
 from ascend_kernels import random_ascend_kernel
 
 FILES = 12
-#: The last ones have tiles in turn, and loops that ask for elements.
+#: The last ones have tiles in turn, loops that ask for elements, and loops that variables count.
 FIRST = (
     *(file * KERNELS_PER_FILE for file in range(FILES)),
     FIRST_WITH_TURNS,
     FIRST_WITH_WHILES,
+    FIRST_WITH_COUNTERS,
 )
 
 

@@ -171,6 +171,23 @@ TEST(InsertFlags, RandomCounters) {
   EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
 }
 
+/// Loops that make a few turns at most, some of which counters end or which are left.
+TEST(InsertFlags, RandomBounds) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases(); ++seed) {
+    const Mix mix{.branches = seed % 2 == 0,
+                  .linear = false,
+                  .exits = seed % 4 == 0,
+                  .ties = seed % 5 == 0,
+                  .counters = seed % 4 == 2,
+                  .bounds = true};
+    insertAndTry(seed, mix, {}, counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases());
+  EXPECT_LE(100 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
 /// Ways through branches that set more variables than are followed together: each turn forgets them, and finds some again.
 TEST(InsertFlags, VariablesOfTooManyValues) {
   ByHand hand;

@@ -33,6 +33,8 @@ struct Mix {
   bool ties = false;
   /// Loops that ask for a variable which their turns count.
   bool counters = false;
+  /// Loops of unknown length that make a few turns at most.
+  bool bounds = false;
   /// Most of it is one long loop.
   bool isLong = false;
 };
@@ -91,6 +93,8 @@ private:
           fill(loop->body, loop, depth + 1, below(3) + 1);
         if (mix.ties && loop->trips < 0 && loop->goesOn.empty())
           tie(*loop, noted);
+        if (mix.bounds && loop->trips < 0 && chance(70))
+          loop->mostTrips = 1 + below(4);
       } else if (mix.branches && depth < 3 && kind < 3) {
         Node* branch = program.add(block, parent, NodeKind::If);
         if (mix.asks)

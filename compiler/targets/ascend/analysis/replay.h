@@ -93,7 +93,7 @@ private:
   void flattenLoop(const Node* node) {
     if (!node->goesOn.empty())
       return flattenUntilLeft(node);
-    int64_t trips = node->trips >= 0 ? node->trips : choose(*node);
+    int64_t trips = node->trips >= 0 ? node->trips : chosenTrips(*node);
     if (node->goesBy != kNone)
       trips = assigned[node->goesBy] == 0 ? 0 : std::max(trips, int64_t{1});
     if (node->notes != kNone)
@@ -104,9 +104,13 @@ private:
       flatten(node->body);
     }
   }
+  int64_t chosenTrips(const Node& node) {
+    const int64_t trips = choose(node);
+    return node.mostTrips < 0 ? trips : std::min(trips, node.mostTrips);
+  }
   void flattenUntilLeft(const Node* node) {
-    constexpr int64_t most = 12;
-    const int64_t end = node->asksMore ? choose(*node) : most;
+    const int64_t most = node->mostTrips < 0 ? 12 : node->mostTrips;
+    const int64_t end = node->asksMore ? chosenTrips(*node) : most;
     const auto goesOn = [&] {
       return std::ranges::all_of(node->goesOn, [&](const TurnCondition& each) {
         return isTrue(each.compares, assigned[each.variable] - each.value);
@@ -115,7 +119,7 @@ private:
     int64_t& i = iteration[node->id];
     for (i = 0; i < end && goesOn(); ++i)
       flatten(node->body);
-    isEndless = isEndless || (!node->asksMore && i == most);
+    isEndless = isEndless || (!node->asksMore && i == most && goesOn());
   }
   /// Whether all conditions of a statement or branch hold.
   bool isTrue(const Node& node) {

@@ -222,7 +222,17 @@ private:
     return {trips(span.low), trips(span.high)};
   }
   static Span unknownTrips(const Node* loop) {
-    return {loop->isEntered ? 1 : 0, kEndless};
+    const int64_t least = loop->isEntered ? 1 : 0;
+    return {least, loop->mostTrips < 0 ? kEndless : std::max(loop->mostTrips, least)};
+  }
+
+  /// Whether branches can say what else a loop asks before each turn, and its turns are what others know of it.
+  bool fitsInBranches(const Node* loop) const {
+    const auto isAsked = [&](const TurnCondition& each) {
+      return !each.isLate && asksFor(each.variable);
+    };
+    return loop->notes == kNone && loop->goesBy == kNone && loop->goesOn.size() <= 1 &&
+           std::ranges::all_of(loop->goesOn, isAsked);
   }
 
   void copyLoop(const Node* loop, Block& to, Node* parent) {
@@ -240,7 +250,7 @@ private:
       return copyFirst(trips.low);
     result.isComplete = false;
     result.cut.insert(loop);
-    if (mostFirst && trips.high <= std::min(longest, mostInBranches)) {
+    if (mostFirst && trips.high <= std::min(longest, mostInBranches) && fitsInBranches(loop)) {
       copyFirst(trips.low);
       return copyInBranches(loop, trips, to, parent);
     }
@@ -276,6 +286,12 @@ private:
     Block* block = &to;
     for (int64_t i = trips.low; i < trips.high && !isTooLong(); ++i) {
       parent = add(loop, *block, parent, NodeKind::If);
+      for (const TurnCondition& asked : loop->goesOn) {
+        parent->variable = asked.variable;
+        parent->compares = asked.compares;
+        parent->value = asked.value;
+        parent->isBoth = loop->asksMore;
+      }
       block = &parent->body;
       copyIteration(loop, {i, kNone, 1, {0, trips.high - 1 - i}}, *block, parent);
     }

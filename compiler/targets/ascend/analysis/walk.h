@@ -575,9 +575,10 @@ private:
     states = std::move(with);
   }
 
-  /// Of unknown length: as each number of iterations that has too few for both ends, and as first ones, any
-  /// number, and last ones. All ways out of it meet.
+  /// Of unknown length: as each number of iterations that has too few for both ends, and, if there may be more, as first ones,
+  /// any number, and last ones. All ways out of it meet.
   void walkOpenLoop(const Node* loop, int64_t period, States& states, bool hasTurn = false) {
+    constexpr int64_t mostOneByOne = 2;
     auto [first, last] = turns.endsOf(loop);
     const bool isEntered = hasTurn || loop->isEntered || (!mayBeEmpty && loop->isEnteredIfNotEmpty);
     const int64_t least = isEntered || loop->notes != kNone ? 1 : 0;
@@ -594,11 +595,17 @@ private:
       States none = states;
       leave(none, /*wasEntered=*/false);
     }
-    for (int64_t trips = least; trips < first + last; ++trips) {
+    const int64_t most = std::max(loop->mostTrips, least);
+    const bool isShort = loop->mostTrips >= 0 && most <= std::max(first + last, mostOneByOne);
+    for (int64_t trips = least; trips < (isShort ? most + 1 : first + last); ++trips) {
       States way = states;
       for (int64_t i = 0; i < trips; ++i)
         iterate(loop, {i, i, trips - 1 - i, trips - 1 - i, i, period}, way);
       leave(way);
+    }
+    if (isShort) {
+      states = std::move(exit);
+      return;
     }
     for (int64_t i = 0; i < first; ++i)
       iterate(loop, {i, i, first + last - 1 - i, kEndless, i, period}, states);
