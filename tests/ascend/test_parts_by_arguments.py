@@ -86,9 +86,9 @@ def stores(form: str) -> Any:  # noqa: ANN401
             if form == "blocks":
                 for i in T.serial(n):
                     T.copy(x[0:m, :], C[i * m : i * m + m, :])
-            if form == "blocks and the next":
+            if form == "blocks that overlap":
                 for i in T.serial(n):
-                    T.copy(x[0:m, :], C[i * m : i * m + m + 1, :])
+                    T.copy(x[0:m, :], C[i * m - i : i * m - i + m, :])
             if form == "a view":
                 V = T.view(C, (4, 1024), "float32")
                 T.copy(x, C[m * 16, 0])
@@ -112,7 +112,7 @@ for form, first in {"rounded up": 9, "rounded down": 8}.items():
 
 TILES: dict[str, tuple[Any, Any, int]] = {
     "fill behind a load": (GIVEN[:5], 3.0, 2),
-    "fill before a load": (3.0, GIVEN[5:], 3),
+    "fill before a load": (3.0, GIVEN[5:], 2),
     "two fills": (3.0, 4.0, 1),
     "two loads": (GIVEN[:5], OTHER[5:], 1),
     "two sums": (GIVEN[:5] + 1, GIVEN[5:] + 2, 2),
@@ -136,7 +136,7 @@ def rows(*parts: tuple[int, int, float]) -> Any:  # noqa: ANN401
 
 STORES = {
     "blocks": ([3, 5], rows((0, 15, 1)), 0),
-    "blocks and the next": ([3, 5], rows((0, 15, 1)), 1),
+    "blocks that overlap": ([3, 5], rows((0, 13, 1)), 1),
     "a view": ([3, 1], rows((16, 32, 1), (32, 48, 2)), 0),
 }
 for form, (numbers, wanted, _) in STORES.items():

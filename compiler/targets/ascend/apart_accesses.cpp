@@ -38,12 +38,13 @@ struct Touch {
 bool isWhole(const npu::Access& access) {
   return !access.region && access.offset && isConstantIntValue(access.offset, 0) && !access.rows &&
          !access.piece &&
-         access.bytes == npu::storageBytes(
-                             cast<tile::BufferType>(npu::storageOf(access.buffer).getType()));
+         access.bytes ==
+             npu::storageBytes(cast<tile::BufferType>(npu::storageOf(access.buffer).getType()));
 }
 
-/// What a branch that numbers decide never lets run touches nothing.
+/// What stands in a branch that numbers never let run touches nothing.
 void dropIdle(model::Program& program, MeetingProof& proof) {
+  llvm::DenseMap<Block*, bool> known;
   for (Node& node : program.nodes) {
     auto op = node.kind == model::NodeKind::Statement && !node.accesses.empty()
                   ? dyn_cast<npu::Instruction>(operationOf(&node))
@@ -52,12 +53,15 @@ void dropIdle(model::Program& program, MeetingProof& proof) {
       continue;
     SmallVector<npu::Access> origins;
     op.getAccesses(origins);
-    if (proof.neverRuns(op, origins))
+    const auto [isIdle, isNew] = known.try_emplace(op->getBlock());
+    if (isNew)
+      isIdle->second = proof.neverRuns(op, origins);
+    if (isIdle->second)
       node.accesses.clear();
   }
 }
 
-/// By tensor, or by tile; those of the scalar unit's own memory don't count.
+/// By tensor, or by tile.
 llvm::MapVector<Value, std::vector<Touch>> touchesByStorage(model::Program& program) {
   llvm::MapVector<Value, std::vector<Touch>> all;
   for (Node& node : program.nodes) {
@@ -69,7 +73,8 @@ llvm::MapVector<Value, std::vector<Touch>> touchesByStorage(model::Program& prog
       op.getAccesses(origins);
     for (model::Access& access : node.accesses)
       if (const unsigned number = access.number;
-          number < origins.size() && !access.isRelease && !isWhole(origins[number]))
+          number < origins.size() && !access.isRelease && !isWhole(origins[number]) &&
+          (access.isGlobal || MeetingProof::isFollowedOnChip(op, origins[number])))
         all[npu::storageOf(origins[number].buffer)].push_back(
             {&node, &access, origins[number],
              MeetingProof::isDecidedByNumbers(op.getOperation(), origins[number])});
@@ -77,11 +82,17 @@ llvm::MapVector<Value, std::vector<Touch>> touchesByStorage(model::Program& prog
   return all;
 }
 
+/// Whether more than the branches and loops around a part of a tile decides what it is.
+bool isPlacedByNumbers(const npu::Access& access) {
+  return ShapedType::isDynamic(access.bytes) || !getConstantIntValue(access.offset);
+}
+
 /// Whether something might have to order two accesses, and numbers might tell that nothing has.
 bool isQuestion(const Touch& a, const Touch& b) {
   const bool areOfScalarUnit =
       a.node->queue == b.node->queue && a.node->queue.pipe == model::Pipe::S;
   return (a.access->isWrite || b.access->isWrite) && (a.isDecided || b.isDecided) &&
+         (a.access->isGlobal || isPlacedByNumbers(a.origin) || isPlacedByNumbers(b.origin)) &&
          !areOfScalarUnit && a.access->memory == b.access->memory;
 }
 

@@ -152,14 +152,13 @@ bool stopsAtEnd(tile::StoreOp store, int64_t step, int64_t most) {
     Operation* inBlock = store->getBlock()->findAncestorOpInBlock(*load);
     return end && *end <= most - step && inBlock && inBlock->isBeforeInBlock(store);
   };
-  return llvm::any_of(llvm::make_range(store->getBlock()->begin(), store->getIterator()),
-                      [&](Operation& op) {
-                        if (auto scope = dyn_cast<ScopeOp>(op))
-                          return llvm::any_of(scope.getBody().front().getOps<npu::RequireOp>(),
-                                              isIt);
-                        auto require = dyn_cast<npu::RequireOp>(op);
-                        return require && isIt(require);
-                      });
+  return llvm::any_of(
+      llvm::make_range(store->getBlock()->begin(), store->getIterator()), [&](Operation& op) {
+        if (auto scope = dyn_cast<ScopeOp>(op))
+          return llvm::any_of(scope.getBody().front().getOps<npu::RequireOp>(), isIt);
+        auto require = dyn_cast<npu::RequireOp>(op);
+        return require && isIt(require);
+      });
 }
 
 /// What a counter is before a turn, by what its loop asks for.

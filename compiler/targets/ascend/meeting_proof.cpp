@@ -276,8 +276,7 @@ private:
     const LinearSum first = sumOf(access.offset, side);
     const int64_t bytes = bits / 8;
     if (access.rows && access.rows->pitch % bytes == 0)
-      return first
-          .plus(numberBelow(constantSum(access.rows->count)), access.rows->pitch / bytes)
+      return first.plus(numberBelow(constantSum(access.rows->count)), access.rows->pitch / bytes)
           .plus(numberBelow(constantSum(llvm::divideCeil(access.rows->bytes, bytes))));
     if (!ShapedType::isDynamic(access.bytes))
       return first.plus(numberBelow(constantSum(llvm::divideCeil(access.bytes, bytes))));
@@ -365,8 +364,9 @@ private:
       return false;
     const Type type = value.getType();
     const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-    const bool isOneOfThem = isa_and_nonnull<arith::MaxSIOp, arith::MinSIOp, arith::ShRSIOp, arith::SelectOp>(
-        value.getDefiningOp()); // or nearer to 0
+    const bool isOneOfThem =
+        isa_and_nonnull<arith::MaxSIOp, arith::MinSIOp, arith::ShRSIOp, arith::SelectOp>(
+            value.getDefiningOp()); // or nearer to 0
     return width == 64 || isOneOfThem ||
            (range.low > llvm::minIntN(width) && range.high < llvm::maxIntN(width));
   }
@@ -389,8 +389,7 @@ private:
     const LinearSum more = result.plus(exact, -1);
     Choices choices{{more, LinearSum().plus(more, -1)}};
     for (const int64_t sign : {1, -1}) { // above what there is room for, or below
-      const LinearSum times =
-          isProduct ? IntegerChoices::of(set.addVariable()) : constantSum(1);
+      const LinearSum times = isProduct ? IntegerChoices::of(set.addVariable()) : constantSum(1);
       const LinearSum zero = more.plus(times, sign * (int64_t{1} << width));
       choices.push_back({zero, LinearSum().plus(zero, -1), times.plus(constantSum(-1))});
     }
@@ -436,7 +435,8 @@ private:
          {std::pair(select.getTrueValue(), true), {select.getFalseValue(), false}}) {
       const LinearSum more = result.plus(sumOf(value, side), -1);
       const std::optional<Choices> when = choicesOf(select.getCondition(), holds, side);
-      llvm::append_range(all, bothOf(when.value_or(Choices{{}}), {{more, LinearSum().plus(more, -1)}}));
+      llvm::append_range(all,
+                         bothOf(when.value_or(Choices{{}}), {{more, LinearSum().plus(more, -1)}}));
     }
     set.requireOne(std::move(all));
     return result;
@@ -456,8 +456,7 @@ private:
     Choices all;
     for (int64_t each = range.low; each <= range.high; ++each) {
       const LinearSum apart = factor.plus(constantSum(-each)), more = result.plus(times, -each);
-      all.push_back(
-          {apart, LinearSum().plus(apart, -1), more, LinearSum().plus(more, -1)});
+      all.push_back({apart, LinearSum().plus(apart, -1), more, LinearSum().plus(more, -1)});
     }
     set.requireOne(std::move(all));
     return result;
@@ -482,11 +481,10 @@ private:
           {apart, LinearSum().plus(apart, -1), more, LinearSum().plus(more, -1)}};
       for (const int64_t sign : {1, -1})     // of what is more
         for (const int64_t isAbove : {1, 0}) // as large a number, or below 0
-          choices.push_back({LinearSum().plus(apart, sign).plus(constantSum(-1)),
-                             isAbove ? times : LinearSum().plus(times, -1).plus(constantSum(-1)),
-                             LinearSum()
-                                 .plus(more, isAbove ? sign : -sign)
-                                 .plus(times, isAbove ? -1 : 1)});
+          choices.push_back(
+              {LinearSum().plus(apart, sign).plus(constantSum(-1)),
+               isAbove ? times : LinearSum().plus(times, -1).plus(constantSum(-1)),
+               LinearSum().plus(more, isAbove ? sign : -sign).plus(times, isAbove ? -1 : 1)});
       set.requireOne(std::move(choices));
     }
     return mine;
@@ -624,15 +622,21 @@ bool MeetingProof::isDecidedByNumbers(Operation* op, const npu::Access& access) 
   return false;
 }
 
+bool MeetingProof::isFollowedOnChip(Operation* op, const npu::Access& access) {
+  if (!ShapedType::isDynamic(access.bytes))
+    return true;
+  auto load = dyn_cast<npu::LoadUbOp>(op);
+  return (load && !load.getBefore()) || isa<npu::StoreUbOp, npu::UnaryOp, npu::BinaryOp,
+                                            npu::ScalarOp, npu::CastOp, npu::DuplicateOp>(op);
+}
+
 bool MeetingProof::neverRuns(Operation* op, ArrayRef<npu::Access> accesses) {
   if (left == 0)
     return false;
   --left;
   Question question(ranges, op, op, {.areOneCore = true});
-  for (const npu::Access& access : accesses) {
-    question.requireNotEmpty(access, 0);
+  for (const npu::Access& access : accesses)
     question.requireParts(access, 0);
-  }
   return question.isImpossible();
 }
 

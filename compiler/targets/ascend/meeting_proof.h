@@ -34,7 +34,9 @@ public:
 
   /// Whether numbers decide if, or where, an access happens: else there is nothing to prove here.
   static bool isDecidedByNumbers(mlir::Operation* op, const npu::Access& access);
-  /// Whether a statement is never reached, or has nothing to do then.
+  /// Whether anything is known of which elements of a tile an access takes.
+  static bool isFollowedOnChip(mlir::Operation* op, const npu::Access& access);
+  /// Whether a statement is never reached by a kernel whose parts lie within their tiles.
   bool neverRuns(mlir::Operation* op, llvm::ArrayRef<npu::Access> accesses);
   /// Whether two accesses of one tensor, or of one tile, never meet. False also where that isn't known.
   bool areApart(Use earlier, Use later, Turns turns, bool areOfOneCore);
