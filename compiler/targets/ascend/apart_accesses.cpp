@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/apart_accesses.h"
 
 #include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/meeting_proof.h"
 
@@ -19,8 +20,9 @@ using model::Node;
 
 namespace {
 
-/// Of pairs in tiles, of those of tensors, and of statements in branches.
-constexpr unsigned kMostAskedOfTiles = 200, kMostAskedOfTensors = 200, kMostAskedOfBranches = 100;
+/// Of tiles there are more pairs than of tensors.
+constexpr MeetingProof::Limits kOfTiles{.asked = 100, .steps = 50}, kOfTensors,
+    kOfBranches{.asked = 100, .steps = 50};
 
 /// An access in the program and in the kernel.
 struct Touch {
@@ -105,6 +107,24 @@ SmallVector<Operation*> loopsAroundBoth(const Node& a, const Node& b) {
   return loops;
 }
 
+/// Whether a loop's number has a part in what an instruction is given.
+bool isMovedBy(Operation* loop, Operation* instruction) {
+  auto counted = dyn_cast<tile::ForOp>(loop);
+  if (!counted)
+    return false;
+  SmallVector<Value> open(instruction->getOperands());
+  DenseSet<Value> seen;
+  while (!open.empty()) {
+    const Value value = open.pop_back_val();
+    if (value == counted.getInductionVar())
+      return true;
+    Operation* op = value.getDefiningOp();
+    if (op && loop->isProperAncestor(op) && seen.insert(value).second)
+      llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
 /// When two accesses never meet: in one turn of the loops around both, or of the outer ones.
 model::Apart whenApart(const Touch& a, const Touch& b, MeetingProof& proof) {
   const bool areOfOneCore = a.node->queue.agent == b.node->queue.agent;
@@ -112,8 +132,11 @@ model::Apart whenApart(const Touch& a, const Touch& b, MeetingProof& proof) {
   model::Apart apart{static_cast<unsigned>(loops.size()), 0};
   if (a.node != b.node && proof.areApart(a.use(), b.use(), {loops, loops.size()}, areOfOneCore))
     apart.when |= uint64_t{1} << loops.size();
+  const auto isMoved = [&](Operation* loop) {
+    return isMovedBy(loop, operationOf(a.node)) || isMovedBy(loop, operationOf(b.node));
+  };
   for (size_t depth = loops.size(); depth-- > 0;)
-    if (proof.areApart(a.use(), b.use(), {loops, depth}, areOfOneCore))
+    if (isMoved(loops[depth]) && proof.areApart(a.use(), b.use(), {loops, depth}, areOfOneCore))
       apart.when |= uint64_t{1} << depth;
   return apart;
 }
@@ -121,8 +144,8 @@ model::Apart whenApart(const Touch& a, const Touch& b, MeetingProof& proof) {
 } // namespace
 
 void findApart(func::FuncOp kernel, model::Program& program) {
-  MeetingProof ofTiles(kernel, kMostAskedOfTiles), ofTensors(kernel, kMostAskedOfTensors);
-  MeetingProof ofBranches(kernel, kMostAskedOfBranches);
+  MeetingProof ofTiles(kernel, kOfTiles), ofTensors(kernel, kOfTensors);
+  MeetingProof ofBranches(kernel, kOfBranches);
   dropIdle(program, ofBranches);
   unsigned places = 0;
   const auto placeOf = [&](model::Access& access) {

@@ -114,5 +114,31 @@ TEST(IntegerChoices, RandomSets) {
   EXPECT_GT(impossible, 40U);
 }
 
+/// Rows of 128 that lie apart by a fraction of a row: with fractions alone they are the same.
+TEST(IntegerChoices, SumsBetweenIntegers) {
+  for (const int64_t columns : {64, 128}) {
+    IntegerChoices set;
+    const LinearSum row = IntegerChoices::of(set.addVariable()),
+                    other = IntegerChoices::of(set.addVariable()),
+                    column = IntegerChoices::of(set.addVariable());
+    set.require(column.plus(constant(-1)));
+    set.require(constant(columns).plus(column, -1));
+    set.requireZero(LinearSum().plus(row, 128).plus(other, -128).plus(column, -1));
+    EXPECT_FALSE(set.areImpossible(kMost));
+    set.askForInteger(row.plus(other, -1));
+    EXPECT_EQ(set.areImpossible(kMost), columns == 64);
+  }
+}
+
+/// Of numbers that have no room, nothing is taken for known.
+TEST(IntegerChoices, SumsWithoutRoom) {
+  IntegerChoices set;
+  const LinearSum x = IntegerChoices::of(set.addVariable(), int64_t{1} << 62);
+  set.require(LinearSum().plus(x, -4).plus(constant(-1)));
+  set.require(IntegerChoices::of(0).plus(constant(-1)));
+  EXPECT_FALSE(LinearSum().plus(x, -4).hasRoom);
+  EXPECT_FALSE(set.areImpossible(kMost));
+}
+
 } // namespace
 } // namespace tilewright::ascend

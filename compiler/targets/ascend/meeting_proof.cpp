@@ -22,8 +22,6 @@ using namespace mlir;
 
 namespace {
 
-/// More steps for one pair take longer than flags are worth.
-constexpr unsigned kMostStepsAsked = 400;
 /// Numbers beyond are not followed.
 constexpr int64_t kFarthest = int64_t{1} << 50;
 /// What arithmetic in 64 bits gives is followed as far as nothing wraps round.
@@ -54,8 +52,8 @@ public:
         requireTwoTurns(loop);
   }
 
-  bool isImpossible() const {
-    return set.areImpossible(kMostStepsAsked);
+  bool isImpossible(unsigned mostSteps) const {
+    return set.areImpossible(mostSteps);
   }
 
   void requireNotEmpty(const npu::Access& access, unsigned side) {
@@ -593,18 +591,19 @@ bool isFixed(OpFoldResult number) {
   return getConstantIntValue(number).has_value();
 }
 
-bool areNeverSame(Question question, const npu::Access& first, const npu::Access& second) {
+bool areNeverSame(Question question, const npu::Access& first, const npu::Access& second,
+                  unsigned mostSteps) {
   for (const auto& [access, side] : {std::pair(&first, 0U), {&second, 1U}}) {
     question.requireNotEmpty(*access, side);
     question.requireParts(*access, side);
   }
   question.requireSame(first, second);
-  return question.isImpossible();
+  return question.isImpossible(mostSteps);
 }
 
 } // namespace
 
-MeetingProof::MeetingProof(func::FuncOp kernel, unsigned mostAsked) : left(mostAsked) {
+MeetingProof::MeetingProof(func::FuncOp kernel, Limits limits) : left(limits) {
   assumeArgumentBounds(kernel, ranges);
 }
 
@@ -631,30 +630,31 @@ bool MeetingProof::isFollowedOnChip(Operation* op, const npu::Access& access) {
 }
 
 bool MeetingProof::neverRuns(Operation* op, ArrayRef<npu::Access> accesses) {
-  if (left == 0)
+  if (left.asked == 0)
     return false;
-  --left;
+  --left.asked;
   Question question(ranges, op, op, {.areOneCore = true});
   for (const npu::Access& access : accesses)
     question.requireParts(access, 0);
-  return question.isImpossible();
+  return question.isImpossible(left.steps);
 }
 
 bool MeetingProof::areApart(Use earlier, Use later, Turns turns, bool areOfOneCore) {
-  if (left == 0)
+  if (left.asked == 0)
     return false;
-  --left;
+  --left.asked;
   const Runners runners{.areOneCore = areOfOneCore, .turns = turns};
-  return areNeverSame({ranges, earlier.op, later.op, runners}, earlier.access, later.access);
+  return areNeverSame({ranges, earlier.op, later.op, runners}, earlier.access, later.access,
+                      left.steps);
 }
 
 bool MeetingProof::areApartOnVectors(int64_t vid, Operation* op, const npu::Access& access,
                                      Operation* other, const npu::Access& itsAccess) {
-  if (left == 0)
+  if (left.asked == 0)
     return false;
-  --left;
+  --left.asked;
   const Runners runners{.vids = std::array{vid, 1 - vid}};
-  return areNeverSame({ranges, op, other, runners}, access, itsAccess);
+  return areNeverSame({ranges, op, other, runners}, access, itsAccess, left.steps);
 }
 
 } // namespace tilewright::ascend

@@ -29,8 +29,13 @@ public:
     size_t same = 0;
   };
 
-  /// So many pairs are asked, for taking longer than flags are worth.
-  explicit MeetingProof(mlir::func::FuncOp kernel, unsigned mostAsked = 200);
+  /// More pairs, or steps for one of them, take longer than flags are worth.
+  struct Limits {
+    unsigned asked = 200, steps = 400;
+  };
+
+  explicit MeetingProof(mlir::func::FuncOp kernel) : MeetingProof(kernel, Limits()) {}
+  MeetingProof(mlir::func::FuncOp kernel, Limits limits);
 
   /// Whether numbers decide if, or where, an access happens: else there is nothing to prove here.
   static bool isDecidedByNumbers(mlir::Operation* op, const npu::Access& access);
@@ -46,7 +51,7 @@ public:
 
 private:
   IndexRanges ranges;
-  unsigned left; ///< to be asked
+  Limits left;
 };
 
 } // namespace tilewright::ascend

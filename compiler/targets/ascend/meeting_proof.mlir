@@ -116,3 +116,86 @@ func.func @of_each_core(%c: !tile.buffer<2x64x32xf32, global> {tile.name = "C"})
   }
   return
 }
+
+// Of a tile, the rows that a loop fills, and those that a copy brings before them.
+// CHECK-LABEL: @rest_of_a_tile
+// CHECK-NOT: set_flag
+// CHECK: return
+func.func @rest_of_a_tile(%A: !tile.buffer<64x32xf32, global> {tile.name = "A"}, %n: i32 {tile.dtype = si32, tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%c1) threads(1) npu {
+    %a = tile.alloc "a" at 0 : !tile.buffer<64x32xf32, UB>
+    %wide = arith.index_cast %n : i32 to index
+    %rest = arith.subi %c64, %wide : index
+    tile.for %i = %c0 to %rest step %c1 {
+      %row = arith.addi %wide, %i : index
+      %first = arith.muli %row, %c32 : index
+      npu.duplicate %a[%first] : !tile.buffer<64x32xf32, UB>, %zero count(%c32)
+    }
+    npu.load_ub %A[0, 0] [%wide, 32] : !tile.buffer<64x32xf32, global> to %a[%c0] : !tile.buffer<64x32xf32, UB> pitch 32
+  }
+  return
+}
+
+// One row more, and both have it.
+// CHECK-LABEL: @more_of_a_tile
+// CHECK: set_flag v to mte2
+func.func @more_of_a_tile(%A: !tile.buffer<64x32xf32, global> {tile.name = "A"}, %n: i32 {tile.dtype = si32, tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%c1) threads(1) npu {
+    %a = tile.alloc "a" at 0 : !tile.buffer<64x32xf32, UB>
+    %wide = arith.index_cast %n : i32 to index
+    %more = arith.addi %wide, %c1 : index
+    %rest = arith.subi %c64, %wide : index
+    tile.for %i = %c0 to %rest step %c1 {
+      %row = arith.addi %wide, %i : index
+      %first = arith.muli %row, %c32 : index
+      npu.duplicate %a[%first] : !tile.buffer<64x32xf32, UB>, %zero count(%c32)
+    }
+    npu.load_ub %A[0, 0] [%more, 32] : !tile.buffer<64x32xf32, global> to %a[%c0] : !tile.buffer<64x32xf32, UB> pitch 32
+  }
+  return
+}
+
+// Blocks of n rows, one behind the other, in the turns of a loop; and such as have a row in common.
+// CHECK-LABEL: @blocks
+// CHECK-NOT: pipe_barrier
+// CHECK: return
+func.func @blocks(%c: !tile.buffer<64x32xf32, global> {tile.name = "C"}, %n: i32 {tile.dtype = si32, tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) threads(1) npu {
+    %a = tile.alloc "a" at 0 : !tile.buffer<64x32xf32, UB>
+    %wide = arith.index_cast %n : i32 to index
+    tile.for %i = %c0 to %wide step %c1 {
+      %row = arith.muli %i, %wide : index
+      npu.store_ub %a[%c0] : !tile.buffer<64x32xf32, UB> pitch 32 to %c[%row, 0] [%wide, 32] : !tile.buffer<64x32xf32, global>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: @blocks_with_more
+// CHECK: pipe_barrier mte3
+func.func @blocks_with_more(%c: !tile.buffer<64x32xf32, global> {tile.name = "C"}, %n: i32 {tile.dtype = si32, tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) threads(1) npu {
+    %a = tile.alloc "a" at 0 : !tile.buffer<64x32xf32, UB>
+    %wide = arith.index_cast %n : i32 to index
+    %more = arith.addi %wide, %c1 : index
+    tile.for %i = %c0 to %wide step %c1 {
+      %row = arith.muli %i, %wide : index
+      npu.store_ub %a[%c0] : !tile.buffer<64x32xf32, UB> pitch 32 to %c[%row, 0] [%more, 32] : !tile.buffer<64x32xf32, global>
+    }
+  }
+  return
+}
