@@ -32,6 +32,11 @@ def kernel(form: str) -> Any:  # noqa: ANN401, C901
                 while i < n:
                     T.copy(x, C[i * 32 + vid * 16, 0])
                     i += 1
+            if form == "in a nest":
+                while i < n:
+                    for r, c in T.Parallel(16, 64):
+                        C[i * 32 + vid * 16 + r, c] = x[r, c]
+                    i += 1
             if form == "times the sum":
                 while i < n:
                     T.copy(x, C[(i * 2 + vid) * 16, 0])
@@ -62,6 +67,7 @@ def kernel(form: str) -> Any:  # noqa: ANN401, C901
 #: How many rows are stored where n is 3, and how many barriers the text has.
 FORMS = {
     "times": (96, 0),
+    "in a nest": (96, 0),
     "times the sum": (96, 0),
     "counts rows": (96, 0),
     "counts rows in a loop": (96, 0),

@@ -500,14 +500,21 @@ private:
     const LinearSum divided = sumOf(op->getOperand(0), side);
     const bool isNotNegative = ranges.rangeOf(op->getOperand(0)).low >= 0;
     if (isa<arith::AndIOp>(op) && llvm::isPowerOf2_64(static_cast<uint64_t>(fixed) + 1))
-      return divided.plus(quotient(divided, fixed + 1), -(fixed + 1));
+      return rest(divided, fixed + 1);
     if (fixed < 1)
       return std::nullopt;
     if (isa<arith::FloorDivSIOp>(op) || (isNotNegative && isa<arith::DivSIOp, arith::DivUIOp>(op)))
       return quotient(divided, fixed);
     if (isNotNegative && isa<arith::RemSIOp, arith::RemUIOp>(op))
-      return divided.plus(quotient(divided, fixed), -fixed);
+      return rest(divided, fixed);
     return std::nullopt;
+  }
+
+  /// As a number of its own, which is none between two.
+  LinearSum rest(const LinearSum& divided, int64_t divisor) {
+    const LinearSum result = IntegerChoices::of(set.addVariable());
+    set.requireZero(divided.plus(quotient(divided, divisor), -divisor).plus(result, -1));
+    return result;
   }
 
   /// Rounded down.

@@ -62,9 +62,9 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createAddWorkspaces(automation.flags, automation.flags && automation.crossFlags,
                                        automation.split));
   passes.push_back(createShareVectorWork());
-  passes.push_back(createWideIndices());
   if (automation.flags)
     passes.push_back(createCopyRows(*session.chip));
+  passes.push_back(createWideIndices());
   passes.push_back(createMarkFreshTiles());
   passes.push_back(createExpandGemms(!automation.flags));
   passes.push_back(createExpandCopies(!automation.flags));
