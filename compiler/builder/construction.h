@@ -70,6 +70,7 @@ struct BufferRecord {
   std::optional<Constant> safeValue = std::nullopt; // what reads past the ends give, instead of 0
   /// Of a tile: what goes into it from beyond a tensor's ends, if that was said.
   std::optional<Constant> padding = std::nullopt;
+  bool holdsMask = false; ///< a tile of numbers whose first bytes a function took or made as a mask
   int64_t frame = 0;
   Place place;
 };

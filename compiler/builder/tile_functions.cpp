@@ -156,7 +156,7 @@ private:
         return false;
       }
     }
-    if (function.integersOnly && result.isFloat()) {
+    if (function.integersOnly && result.isFloat() && !showAsIntegers()) {
       state.typeError(name + " works on integers, but " + quoted(record(tiles[0]).name) + " is " +
                           result.name(),
                       {note(tiles[0])});
@@ -215,9 +215,43 @@ private:
     const Buffer shown = kernel.view(mask.side.buffer, bytes, Dtype::uint8());
     if (shown.isPoison())
       return false;
+    state.record(mask.side.buffer).holdsMask = true;
     mask.side = {mask.side.kind, shown, {first}, {*size * bits / 8}};
     mask.variables = {-1};
     return true;
+  }
+
+  /// Masks in tiles of floats go together by their bits.
+  bool showAsIntegers() {
+    const Dtype floats = record(tiles[0]).dtype;
+    const bool areMasks =
+        std::ranges::any_of(tiles, [&](const Tile& tile) { return record(tile).holdsMask; });
+    const std::optional<Dtype> integers = sameBits(floats);
+    if (!areMasks || !integers ||
+        !std::ranges::none_of(scalars, [](const auto& scalar) { return scalar.has_value(); }) ||
+        !std::ranges::all_of(tiles, [&](const Tile& tile) { return record(tile).dtype == floats; }))
+      return false;
+    for (Tile& tile : tiles) {
+      state.record(tile.side.buffer).holdsMask = true;
+      const std::vector<Index> shape = record(tile).shape;
+      tile.side.buffer = kernel.view(tile.side.buffer, shape, *integers);
+      if (tile.side.buffer.isPoison())
+        return false;
+    }
+    return true;
+  }
+
+  static std::optional<Dtype> sameBits(Dtype floats) {
+    switch (floats.bits()) {
+    case 8:
+      return Dtype(ScalarKind::UInt8);
+    case 16:
+      return Dtype(ScalarKind::UInt16);
+    case 32:
+      return Dtype(ScalarKind::UInt32);
+    default:
+      return std::nullopt;
+    }
   }
 
   // Shapes

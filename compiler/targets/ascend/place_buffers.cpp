@@ -21,6 +21,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/bit_sequences.h"
 #include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/joined_products.h"
 #include "compiler/targets/ascend/l1_columns.h"
@@ -112,6 +113,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       if (view.use_empty() && isResult(npu::storageOf(view)))
         view.erase();
     });
+    nameAsSequences(getOperation());
     getOperation().walk([&](tile::AllocOp alloc) { all.push_back(alloc); });
     for (tile::AllocOp alloc : all) {
       takeShapeOfViews(alloc);

@@ -500,3 +500,31 @@ func.func @shared_operand(%B: !tile.buffer<32x32xf16, global>, %C: !tile.buffer<
   }
   return
 }
+
+// -----
+// Masks that go together are sequences in the nest, too; what a nest brings along becomes one.
+// CHECK-LABEL: func.func @masks_together
+func.func @masks_together(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c0_i8 = arith.constant 0 : i8
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[MASK:.*]] = tile.alloc "mask" : !tile.buffer<64xui8, UB>
+    // CHECK: %[[OTHER:.*]] = tile.alloc "other" : !tile.buffer<64xui8, UB>
+    %mask = tile.alloc "mask" : !tile.buffer<8x8xui8, UB>
+    %other = tile.alloc "other" : !tile.buffer<8x8xui8, shared>
+    %bytes = tile.view %mask : !tile.buffer<8x8xui8, UB> to !tile.buffer<64xui8, UB>
+    // CHECK: tile.fill %[[OTHER]]
+    tile.fill %other : !tile.buffer<8x8xui8, shared> with %c0_i8 : i8
+    // CHECK: tile.parallel (%[[I:.*]]) in [64] attributes {function = "bitwise_and"}
+    // CHECK: tile.load %[[MASK]][%[[I]]] in_bounds
+    // CHECK: tile.load %[[OTHER]][%[[I]]] in_bounds
+    // CHECK: tile.store {{.*}}, %[[MASK]][%[[I]]] in_bounds
+    tile.parallel (%i, %j) in [8, 8] attributes {function = "bitwise_and"} {
+      %a = tile.load %mask[%i, %j] in_bounds : !tile.buffer<8x8xui8, UB>
+      %b = tile.load %other[%i, %j] in_bounds : !tile.buffer<8x8xui8, shared>
+      %c = arith.andi %a, %b : i8
+      tile.store %c, %mask[%i, %j] in_bounds : !tile.buffer<8x8xui8, UB>
+    }
+  }
+  return
+}
