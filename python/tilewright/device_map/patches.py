@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,6 +25,7 @@ from .npu_stand_in import Operators, name_device, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
 
 _missing = object()
 _undo: list[tuple[Any, str, Any]] = []
@@ -115,6 +117,14 @@ def _refuse_host_tensors(kernel: JITKernel, args: tuple[Any, ...], named: dict[s
             )
 
 
+def _behind_map(frames: TracebackType | None) -> TracebackType | None:
+    """What is left of a traceback without the frames of the map that it begins with."""
+    folder = Path(__file__).parent
+    while frames and Path(frames.tb_frame.f_code.co_filename).parent == folder:
+        frames = frames.tb_next
+    return frames
+
+
 def _marked_call(call: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel's outputs are on the device of its inputs; without any tensor, on the one that is
     mapped. `call` may be one that measures."""
@@ -124,9 +134,12 @@ def _marked_call(call: Callable[..., Any]) -> Callable[..., Any]:
         device = any_mapped(given)
         if device == "npu":
             _refuse_host_tensors(self, args, keywords)
-        result = recorded_launch(
-            lambda: counted_call(self, lambda: call(self, *args, **keywords)), given
-        )
+        try:
+            result = recorded_launch(
+                lambda: counted_call(self, lambda: call(self, *args, **keywords)), given
+            )
+        except Exception as error:
+            raise error.with_traceback(_behind_map(error.__traceback__)) from error.__cause__
         if not any(isinstance(value, torch.Tensor) for value in given):
             device = "npu" if self.target == "ascend" else "cuda"
         return mark(result, device) if result is not None and device else result

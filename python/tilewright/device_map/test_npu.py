@@ -236,6 +236,29 @@ assert torch.equal(shifted(64)(x, torch.tensor(3)).cpu(), x.cpu() + 3)
 )
 
 
+def test_the_traceback_of_a_wrong_call(mapped):
+    """It leads from the caller's line to the kernel's own frames, past those of the map."""
+
+    @tilewright.jit(target="reference")
+    def doubled(n):
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32")):
+            with T.Kernel(1, is_npu=True, threads=1) as _:
+                a = T.alloc_ub((n,), "float32")
+                T.copy(A, a)
+                T.tile.add(a, a, a)
+                T.copy(a, A)
+
+        return main
+
+    kernel = doubled(64)
+    kernel(torch.ones(64, device="npu"))
+    with pytest.raises(ValueError, match=r"'A' has shape \(32,\) but \(64,\)") as found:
+        kernel(torch.ones(32, device="npu"))
+    names = [entry.name for entry in found.traceback]
+    assert names == ["test_the_traceback_of_a_wrong_call", "marked"]
+
+
 def test_a_tensor_of_the_cpu_beside_others(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(MIXED)
