@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
+from .launch_numbers import LaunchNumbers
 from .values import POISON, Expr, LanguageError, Traced, unsupported
 
 TYPE_CHECKING = False
@@ -90,7 +91,7 @@ class KernelLaunch(RunTimeContext):
             return POISON
         if self.attributes.get("npu") and not threads:
             variables.append(variable_of(tracer, tracer.builder.vector_id(), 2))
-        return variables
+        return LaunchNumbers(variables, of_npu=bool(self.attributes.get("npu")))
 
     @staticmethod
     def _check_promises(tracer: Tracer) -> None:

@@ -731,9 +731,11 @@ def _index(item: object, buffer: BufferRef) -> Any:
             python=TypeError,
         )
     if isinstance(item, list) and item and all(isinstance(number, Expr) for number in item):
+        from .launch_numbers import LaunchNumbers
+
+        held = item if isinstance(item, LaunchNumbers) else LaunchNumbers(item, of_npu=False)
         raise LanguageError(
-            f"an index of {buffer.name!r} must be an integer or a slice, not a list of numbers; "
-            "a launch over several extents gives as many: with T.Kernel(m, n) as (bx, by)",
+            f"an index of {buffer.name!r} must be an integer or a slice, not {held.advice()}",
             python=TypeError,
         )
     if isinstance(item, (bool, float, str)) or not hasattr(item, "__index__"):
