@@ -38,9 +38,12 @@ llvm::SmallVector<Case> bothOf(llvm::ArrayRef<Case> left, llvm::ArrayRef<Case> r
   return cases;
 }
 
-/// All ways in which a condition can be what `holds` says. One without a comparison tells nothing.
+/// All ways in which a condition can be what `holds` says: none of a constant that isn't so. One without a comparison
+/// tells nothing.
 llvm::SmallVector<Case> casesOf(mlir::Value condition, bool holds) {
   mlir::Operation* op = condition.getDefiningOp();
+  if (auto constant = mlir::getConstantIntValue(condition))
+    return (*constant != 0) == holds ? anyCase() : llvm::SmallVector<Case>();
   if (mlir::isa_and_present<mlir::arith::CmpIOp>(op))
     return {Case{{condition, holds}}};
   const bool isNot = mlir::isa_and_present<mlir::arith::XOrIOp>(op) &&
@@ -152,7 +155,6 @@ public:
   }
 
   bool isBelowZero(LinearForm form) {
-    constexpr int kMostSums = 3;
     same.join(form);
     for (int sums = 0; sums <= kMostSums; ++sums) { // short proofs first
       steps = 0;
@@ -162,7 +164,22 @@ public:
     return false;
   }
 
+  /// Whether no values make all true that is known: then nothing runs where it is. What can't be told may be.
+  bool areContradictory() {
+    for (int sums = 0; sums <= kMostSums; ++sums) {
+      steps = 0; // for all together: few facts contradict others
+      for (const LinearForm& sum : notPositive) {
+        LinearForm negated;
+        if (negated.add(sum, -1) && isBelowZero(std::move(negated), sums))
+          return true;
+      }
+    }
+    return false;
+  }
+
 private:
+  static constexpr int kMostSums = 3;
+
   /// left - right + distance is 0 or less.
   void addSum(mlir::Value left, mlir::Value right, int64_t distance) {
     LinearForm sum;
@@ -273,36 +290,64 @@ bool isAbs(mlir::Value number) {
          mlir::getConstantIntValue(negated.getLhs()) == 0;
 }
 
-/// Where `known` holds. Choices in choices are looked into `depth` times.
-bool hasSign(const Construction& state, llvm::ArrayRef<Known> known, mlir::Value index, Sign sign,
-             int depth = 0) {
-  constexpr int kMostChoices = 3;
+/// What is found of an index: that it has a sign, or not, or that nothing runs where it stands.
+enum class Found { No, Yes, NeverRuns };
+
+/// Of two that an index is one of, or of two cases.
+Found both(Found left, Found right) {
+  if (left == Found::NeverRuns || right == Found::NeverRuns)
+    return left == Found::NeverRuns ? right : left;
+  return left == right ? left : Found::No;
+}
+
+llvm::SmallVector<Case> casesOf(llvm::ArrayRef<Known> known) {
   llvm::SmallVector<Case> cases = anyCase();
   for (auto [condition, holds] : known) {
     llvm::SmallVector<Case> all = bothOf(cases, casesOf(condition, holds));
     if (all.size() <= kMostCases)
       cases = std::move(all);
   }
-  if (llvm::all_of(cases, [&](const Case& comparisons) {
-        Facts facts(state, comparisons);
-        return hasSign(facts, index, sign);
-      }))
-    return true;
+  return cases;
+}
+
+/// In one case. `asks`: also whether that can be, if the sign isn't found. An index of both signs is none.
+Found signIn(const Construction& state, const Case& comparisons, mlir::Value index, Sign sign,
+             bool asks) {
+  Facts facts(state, comparisons);
+  const Sign other = sign == Sign::Negative ? Sign::NotNegative : Sign::Negative;
+  const bool isFound = hasSign(facts, index, sign);
+  if (!isFound && !asks)
+    return Found::No;
+  if ((isFound && hasSign(facts, index, other)) || facts.areContradictory())
+    return Found::NeverRuns;
+  return isFound ? Found::Yes : Found::No;
+}
+
+/// Where `known` holds. Choices in choices are looked into `depth` times.
+Found findSign(const Construction& state, llvm::ArrayRef<Known> known, mlir::Value index, Sign sign,
+               int depth = 0) {
+  constexpr int kMostChoices = 3;
+  Found found = Found::NeverRuns;
+  const llvm::SmallVector<Case> cases = casesOf(known);
+  for (const Case& comparisons : cases)
+    found = both(found, signIn(state, comparisons, index, sign, cases.size() > 1 || depth > 0));
+  if (found != Found::No)
+    return found;
   auto choice = uncast(index).getDefiningOp<mlir::arith::SelectOp>();
   if (!choice || depth == kMostChoices)
-    return false;
-  auto sideHasSign = [&](mlir::Value side, bool holds) {
+    return Found::No;
+  auto ofSide = [&](mlir::Value side, bool holds) {
     llvm::SmallVector<Known> inside(known);
     inside.emplace_back(choice.getCondition(), holds);
-    return hasSign(state, inside, side, sign, depth + 1);
+    return findSign(state, inside, side, sign, depth + 1);
   };
-  return sideHasSign(choice.getTrueValue(), true) && sideHasSign(choice.getFalseValue(), false);
+  return both(ofSide(choice.getTrueValue(), true), ofSide(choice.getFalseValue(), false));
 }
 
 } // namespace
 
 bool isAlwaysNegative(const Construction& state, mlir::Value index) {
-  return hasSign(state, conditionsHere(state), index, Sign::Negative);
+  return findSign(state, conditionsHere(state), index, Sign::Negative) == Found::Yes;
 }
 
 bool isNeverNegative(const Construction& state, mlir::Value index) {
@@ -311,7 +356,13 @@ bool isNeverNegative(const Construction& state, mlir::Value index) {
     return true;
   if (auto shift = index.getDefiningOp<mlir::arith::ShLIOp>())
     return isNeverNegative(state, shift.getLhs());
-  return hasSign(state, conditionsHere(state), index, Sign::NotNegative);
+  return findSign(state, conditionsHere(state), index, Sign::NotNegative) != Found::No;
+}
+
+bool neverRuns(const Construction& state) {
+  return llvm::all_of(casesOf(conditionsHere(state)), [&](const Case& comparisons) {
+    return Facts(state, comparisons).areContradictory();
+  });
 }
 
 } // namespace tilewright::builder

@@ -181,9 +181,60 @@ TEST_F(MemoryTest, SumsAreComparedWithConditions) {
   Value isEither = line().binary("logical_or", isLess, isMore);
   EXPECT_EQ(in(isEither, true, difference), Pair(false, false));
   EXPECT_EQ(in(isEither, false, difference), Pair(false, true)); // it is 0
-  EXPECT_EQ(in(isMore, true, b.select(isLess, b.unary("neg", n), difference)), Pair(false, false));
+  // Where n is more, it isn't less.
+  EXPECT_EQ(in(isMore, true, b.select(isLess, b.unary("neg", n), difference)), Pair(false, true));
+  Value isFive = line().binary("eq", n, b.constant(int64_t{5}));
+  EXPECT_EQ(in(isMore, true, b.select(isFive, b.unary("neg", n), difference)), Pair(false, false));
   EXPECT_EQ(in(isMore, true, b.select(isLess, b.constant(int64_t{0}), difference)),
             Pair(false, true));
+}
+
+TEST_F(MemoryTest, WhatNeverRunsCountsFromNoEnd) {
+  Value n = line().scalar("n", dt("int32"));
+  launch();
+  Buffer S = alloc("S", {8});
+  std::vector<Index> extents{int64_t{8}, int64_t{4}};
+  const std::vector<Value> i = line().beginParallel(extents, {});
+  Value zero = b.constant(int64_t{0});
+  Value isNone = b.binary("lt", i[0], zero), sum = b.binary("add", i[0], i[1]);
+  auto isNegativeIn = [&](std::initializer_list<Value> conditions, Value number) {
+    for (Value condition : conditions)
+      b.beginAssumption(condition, true);
+    const bool found = b.isNegative(number);
+    line().load(S, at({i[0]}));
+    for (size_t end = 0; end < conditions.size(); ++end)
+      b.endAssumption();
+    return found;
+  };
+  Value before = b.binary("sub", i[0], b.constant(int64_t{8}));
+  EXPECT_TRUE(isNegativeIn({}, before));
+  EXPECT_FALSE(isNegativeIn({isNone}, before));
+  EXPECT_FALSE(isNegativeIn({isNone}, i[0]));
+  EXPECT_FALSE(isNegativeIn({b.binary("lt", sum, zero)}, i[0]));
+  EXPECT_FALSE(isNegativeIn({b.binary("lt", i[0], n), b.binary("lt", n, zero)}, i[0]));
+  EXPECT_FALSE(isNegativeIn({b.binary("logical_and", isNone, b.binary("gt", n, zero))}, i[0]));
+  EXPECT_FALSE(isNegativeIn({b.binary("eq", i[0], b.constant(int64_t{-1}))}, i[0]));
+  // Of two ways, one of which is none, the other counts.
+  Value isLow = b.binary("lt", n, zero);
+  EXPECT_TRUE(isNegativeIn({b.binary("logical_or", isNone, isLow)}, n));
+  EXPECT_FALSE(isNegativeIn({b.binary("logical_or", isNone, b.binary("gt", n, zero))}, n));
+  b.endParallel();
+  EXPECT_THAT(messages(), testing::IsEmpty());
+  EXPECT_NE(finish(), nullptr);
+}
+
+TEST_F(MemoryTest, WhatNeverRunsMayNameNoElement) {
+  launch({int64_t{1}});
+  Buffer S = alloc("S", {1});
+  Value k = line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{4}, int64_t{1}, "k");
+  line().beginIf(b.binary("ge", k, b.constant(int64_t{4})));
+  line().load(S, at({int64_t{1}}));
+  b.endIf();
+  line().beginIf(b.binary("ge", k, b.constant(int64_t{3})));
+  line().load(S, at({int64_t{1}}));
+  b.endIf();
+  b.endFor();
+  EXPECT_THAT(messages(), ElementsAre("index 0 of 'S' is 1, but the dim has 1 element"));
 }
 
 TEST_F(MemoryTest, WhatIsPromisedHoldsToTheEndOfItsScope) {

@@ -284,3 +284,68 @@ def test_a_side_of_a_choice_is_as_a_branch(agree, space):
     found = np.where(counts, a[-np.where(counts, index, 1)], -1)
     rows = [found] * 4 + [counts & (found > 107), ~counts | (found > 107)]
     agree(kernel, [a, index, np.zeros((6, 24), np.int32)], {2: np.stack(rows).astype(np.int32)})
+
+
+#: Conditions of a row `i` of 8 that hold for the first `some` rows.
+FIRST_ROWS = {
+    "below": lambda i, j, some: i < some,
+    "not from": lambda i, j, some: T.Not(i - some >= 0),
+    "and": lambda i, j, some: T.And(i < some, j >= 0),
+    "sum": lambda i, j, some: i * 4 + j < some * 4,
+}
+
+
+@pytest.mark.parametrize("some", [0, 2])
+@pytest.mark.parametrize("name", FIRST_ROWS)
+@pytest.mark.parametrize("space", ["tensor", "tile"])
+def test_where_a_condition_never_holds_no_index_counts_from_the_end(agree, name, some, space):
+    holds = FIRST_ROWS[name]
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((8, 4), "int32"), B: T.Tensor((8, 4), "int32"), C: T.Tensor((6, 8, 4), "int32")
+    ):
+        with T.Kernel(1, threads=32):
+            tiles = T.alloc_shared((8, 4), "int32"), T.alloc_shared((8, 4), "int32")
+            T.copy(A, tiles[0])
+            T.copy(B, tiles[1])
+            a, b = tiles if space == "tile" else (A, B)
+            for i, j in T.Parallel(8, 4):
+                C[0, i, j] = T.if_then_else(holds(i, j, some), a[i, j], b[i, j])
+                C[1, i, j] = b[i, j]
+                if i * 2 < 17:
+                    C[1, i, j] = a[i, j] if holds(i, j, some) else b[i, j]
+                if holds(i, j, some):
+                    C[2, i, j] = a[i, j]
+                else:
+                    C[2, i, j] = b[i, j]
+            for i in T.serial(8):
+                for j in T.serial(4):
+                    C[3, i, j] = T.if_then_else(holds(i, j, some), a[i, j], b[i, j])
+                    C[4, i, j] = holds(i, j, some) and a[i, j] > 110
+                    C[5, i, j] = T.if_then_else(holds(i, j, some), a[i - 8, j], b[i, j])
+
+    a = np.arange(100, 132, dtype=np.int32).reshape(8, 4)
+    chosen = -a
+    chosen[:some] = a[:some]
+    rows = [chosen] * 4 + [(chosen > 110).astype(np.int32), chosen]
+    agree(kernel, [a, -a, np.zeros((6, 8, 4), np.int32)], {2: np.stack(rows)})
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+def test_where_a_condition_never_holds_there_need_be_no_element(agree, stages):
+    @T.prim_func
+    def kernel(A: T.Tensor((3, 16), "int32"), B: T.Tensor((16,), "int32")):
+        with T.Kernel(1, threads=32):
+            ring = T.alloc_shared((stages, 16), "int32")
+            T.copy(A[0:stages, :], ring)
+            for k in T.serial(stages):
+                for i in T.serial(16):
+                    if k < 1:
+                        B[i] = ring[0, i]
+                    if k >= 1:
+                        B[i] += ring[1, i]
+
+    a = np.arange(48, dtype=np.int32).reshape(3, 16)
+    expected = a[0] + (stages - 1) * a[1]
+    agree(kernel, [a, np.zeros(16, np.int32)], {1: expected})
