@@ -269,14 +269,17 @@ mlir::LogicalResult Machine::runAtomicTile(Agent& agent, tile::AtomicTileOp op) 
   auto source = window(agent, op.getSourceRegion()), target = window(agent, op.getTargetRegion());
   if (failed(source) || failed(target))
     return mlir::failure();
-  const mlir::Type to = target->buffer->type.getElementType();
+  const mlir::Type from = source->buffer->type.getElementType(),
+                   to = target->buffer->type.getElementType();
   const auto extents = tile::withoutUnitExtents(source->extents);
   std::vector<Scalar> operands; // all of them first: source and target may overlap
   auto readAt = [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
     auto operand = read(op, *source->buffer, source->at(spread(position, source->extents)));
     if (failed(operand))
       return mlir::failure();
-    operands.push_back(operand->value_or(Scalar()));
+    Scalar converted = convert(asStored(from, operand->value_or(Scalar())), from, to);
+    converted.integer = wrapTo(to, converted.integer);
+    operands.push_back(converted);
     return mlir::success();
   };
   if (failed(forEachPosition(extents, readAt)))

@@ -87,6 +87,39 @@ Scalar fromBits(mlir::Type elementType, uint64_t bits) {
   return {wrapTo(elementType, int64_t(bits)), 0};
 }
 
+Scalar convert(Scalar value, mlir::Type from, mlir::Type to) {
+  bool fromReal = llvm::isa<mlir::FloatType>(from);
+  if (fromReal && from == to)
+    return value; // also an infinity, which conversions to 8 bits don't give
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(to)) {
+    return {0, fromReal ? roundTo(real, value.real)
+                        : fromInteger(real, value.integer, !from.isUnsignedInteger(64))};
+  }
+  if (to.isInteger(1))
+    return {fromReal ? value.real != 0 : value.integer != 0, 0};
+  if (!fromReal)
+    return {value.integer, 0};
+  // Out of range saturates, NaN gives 0.
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool isUnsigned = to.isUnsignedInteger();
+  double low = isUnsigned ? 0 : -std::ldexp(1.0, int(width) - 1);
+  double high = std::ldexp(1.0, int(width) - (isUnsigned ? 0 : 1));
+  if (std::isnan(value.real))
+    return {0, 0};
+  if (value.real <= low)
+    return {int64_t(low), 0};
+  if (value.real >= high)
+    return {isUnsigned ? int64_t(unsignedBits(-1, width)) : int64_t(unsignedBits(-1, width - 1)),
+            0};
+  return {isUnsigned ? int64_t(uint64_t(value.real)) : int64_t(value.real), 0};
+}
+
+Scalar asStored(mlir::Type type, Scalar value) {
+  if (type.isUnsignedInteger())
+    value.integer = int64_t(unsignedBits(value.integer, type.getIntOrFloatBitWidth()));
+  return value;
+}
+
 Storage::Storage(int64_t elements, unsigned elementBits)
     : owned((elements * elementBits + 7) / 8), written(owned.size() * 2, false),
       memory(owned.data()) {}

@@ -34,6 +34,10 @@ uint64_t unsignedBits(int64_t value, unsigned bits);
 /// A scalar's bits as the type stores them, and back.
 uint64_t toBits(mlir::Type elementType, const Scalar& value);
 Scalar fromBits(mlir::Type elementType, uint64_t bits);
+/// Converts an element as a copy does: by value; to an integer by truncation, to bool by != 0.
+Scalar convert(Scalar value, mlir::Type from, mlir::Type to);
+/// The element's value as a number that its own type's sign gives.
+Scalar asStored(mlir::Type type, Scalar value);
 
 /// The memory behind a buffer and its views.
 class Storage {
