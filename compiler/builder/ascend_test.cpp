@@ -15,6 +15,15 @@ protected:
   }
 };
 
+TEST_F(AscendTest, NoThreadHasANumber) {
+  launchOnNpu();
+  EXPECT_TRUE(line().threadBinding(0).isPoison());
+  EXPECT_EQ(b.constantValue(b.threadBinding(1)), 0);
+  expectError("in an is_npu kernel no thread has a number: each of its cores runs one; write "
+              "T.Parallel over the elements, or tell the vector cores apart by vid, `with "
+              "T.Kernel(blocks, is_npu=True) as (cid, vid):`");
+}
+
 TEST_F(AscendTest, ScopesFlagsAndAddresses) {
   Buffer a = tensor("A", {int64_t{64}, int64_t{64}}, "float16");
   launchOnNpu();

@@ -353,6 +353,13 @@ Value KernelBuilder::threadBinding(int dim) {
   }
   if (size_t(dim) >= std::max<size_t>(state->threadDims, 1))
     return state->addConstant(Constant::ofInteger(0), Dtype::int32());
+  if (state->isNpu) {
+    state->stateError(
+        "in an is_npu kernel no thread has a number: each of its cores runs one; write "
+        "T.Parallel over the elements, or tell the vector cores apart by vid, `with "
+        "T.Kernel(blocks, is_npu=True) as (cid, vid):`");
+    return {};
+  }
   // In front of loops over elements, whose iterations are no thread's own: there it must be the same in all threads.
   const auto parallel = llvm::find_if(state->frames, [](const builder::Frame& frame) {
     return frame.kind == FrameKind::Parallel && frame.op;

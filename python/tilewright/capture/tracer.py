@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from ..language.branches import If
     from ..language.dtypes import Dtype
     from ..language.frames import KernelLaunch
     from .guarded import ExpressionsOnly
@@ -115,6 +116,8 @@ class Tracer:
         self.views: set[Any] = set()
         #: The counts of each buffer of T.alloc_barrier.
         self.barriers: dict[Any, list[int]] = {}
+        #: The T.Ifs that are open.
+        self.open_ifs: list[If] = []
         #: The launch that is open.
         self.launch: KernelLaunch | None = None
         #: Python functions that stand for functions in C (T.call_extern), by their names.

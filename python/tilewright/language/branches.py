@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from ..capture.tracer import current
 from .frames import RunTimeContext
+from .values import LanguageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..capture.tracer import Tracer
+
+_FORM = "write `with T.If(condition):`, and right in it `with T.Then():` and `with T.Else():`"
 
 
 class If(RunTimeContext):
@@ -23,12 +26,31 @@ class If(RunTimeContext):
         super().__init__()
         current()
         self.condition = condition
+        #: The names of its sides so far, and how many frames are open right in it.
+        self.sides: list[str] = []
+        self.depth = 0
 
     def enter(self, tracer: Tracer) -> None:
         tracer.builder.begin_if(tracer.value(self.condition))
+        tracer.open_ifs.append(self)
+        self.depth = len(tracer.frames) + 1
 
     def leave(self, tracer: Tracer) -> None:
+        tracer.open_ifs.pop()
         tracer.builder.end_if()
+
+
+def _begin_side(tracer: Tracer, name: str) -> None:
+    """An error where no T.If is right around, or where that has such a side, or its T.Else."""
+    around = tracer.open_ifs[-1] if tracer.open_ifs else None
+    if around is None or around.depth != len(tracer.frames):
+        raise LanguageError(f"{name} doesn't stand right in a T.If; {_FORM}", python=RuntimeError)
+    sides = around.sides
+    if name in sides:
+        raise LanguageError(f"this T.If has a {name} already; {_FORM}", python=RuntimeError)
+    if "T.Else" in sides:
+        raise LanguageError(f"{name} stands behind the T.Else; {_FORM}", python=RuntimeError)
+    sides.append(name)
 
 
 class Then(RunTimeContext):
@@ -37,7 +59,7 @@ class Then(RunTimeContext):
     kind = "the T.Then"
 
     def enter(self, tracer: Tracer) -> None:
-        return None
+        _begin_side(tracer, "T.Then")
 
     def leave(self, tracer: Tracer) -> None:
         return None
@@ -49,6 +71,7 @@ class Else(RunTimeContext):
     kind = "the T.Else"
 
     def enter(self, tracer: Tracer) -> None:
+        _begin_side(tracer, "T.Else")
         tracer.builder.begin_else()
 
     def leave(self, tracer: Tracer) -> None:

@@ -99,6 +99,71 @@ def test_branches_as_contexts() -> None:
     np.testing.assert_array_equal(c, [3, 2, 2, 2, 2, 1, 1, 1])
 
 
+_IF = "; write `with T.If(condition):`, and right in it `with T.Then():` and `with T.Else():`"
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ("else", "T.Else doesn't stand right in a T.If"),
+        ("then", "T.Then doesn't stand right in a T.If"),
+        ("inner", "T.Else doesn't stand right in a T.If"),
+        ("two", "this T.If has a T.Else already"),
+        ("order", "T.Then stands behind the T.Else"),
+    ],
+)
+def test_sides_of_a_branch_stand_right_in_it(form: str, message: str) -> None:
+    @T.prim_func
+    def main(C: T.Tensor((8,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(8, is_npu=True) as (cid, _):
+            if form == "else":
+                T.Else()
+            elif form == "then":
+                with T.Then():
+                    C[cid] = 1
+            else:
+                with T.If(cid > 4):
+                    if form == "inner":
+                        with T.Then(), T.Else():
+                            C[cid] = 1
+                    else:
+                        with T.Else():
+                            C[cid] = 1
+                        if form == "two":
+                            with T.Else():
+                                C[cid] = 2
+                        else:
+                            with T.Then():
+                                C[cid] = 2
+
+    assert refusal(main, np.zeros(8, np.int32)) == message + _IF
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        T.get_thread_binding,
+        lambda: T.get_thread_bindings()[0],
+        T.get_lane_idx,
+        T.get_warp_idx,
+        T.get_warp_idx_sync,
+        T.get_warp_group_idx,
+        lambda: T.shuffle_elect(0),
+    ],
+)
+def test_no_thread_of_a_core_has_a_number(number: Any) -> None:
+    @T.prim_func
+    def main(C: T.Tensor((8,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(8, is_npu=True) as (cid, _):
+            C[cid] = number()
+
+    assert refusal(main, np.zeros(8, np.int32)) == (
+        "in an is_npu kernel no thread has a number: each of its cores runs one; write T.Parallel "
+        "over the elements, or tell the vector cores apart by vid, `with T.Kernel(blocks, "
+        "is_npu=True) as (cid, vid):`"
+    )
+
+
 def test_variables_and_breaks() -> None:
     @T.prim_func
     def main(A: T.Tensor((16,), "int32"), C: T.Tensor((2,), "int32")):  # type: ignore[no-untyped-def]
