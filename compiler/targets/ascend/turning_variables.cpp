@@ -6,6 +6,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/targets/ascend/integer_results.h"
 #include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
