@@ -144,13 +144,16 @@ TEST(InsertFlags, RandomExits) {
   EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
 }
 
-/// Loops that have a turn where one before them has one.
+/// Loops that have a turn where one before them has one; some make a few turns at most.
 TEST(InsertFlags, RandomTies) {
   Counts counts;
   for (unsigned seed = 0; seed < cases(); ++seed) {
-    insertAndTry(seed,
-                 {.branches = seed % 2 == 0, .linear = false, .exits = seed % 4 == 0, .ties = true},
-                 {}, counts);
+    const Mix mix{.branches = seed % 2 == 0,
+                  .linear = false,
+                  .exits = seed % 4 == 0,
+                  .ties = true,
+                  .bounds = seed % 3 == 0};
+    insertAndTry(seed, mix, {}, counts);
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
   }
   EXPECT_GT(counts.insertions, cases());
@@ -161,31 +164,16 @@ TEST(InsertFlags, RandomTies) {
 TEST(InsertFlags, RandomCounters) {
   Counts counts;
   for (unsigned seed = 0; seed < cases(); ++seed) {
-    insertAndTry(
-        seed,
-        {.branches = seed % 2 == 0, .linear = false, .exits = seed % 4 == 0, .counters = true}, {},
-        counts);
-    ASSERT_FALSE(::testing::Test::HasFatalFailure());
-  }
-  EXPECT_GT(counts.insertions, cases());
-  EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
-}
-
-/// Loops that make a few turns at most, some of which counters end or which are left.
-TEST(InsertFlags, RandomBounds) {
-  Counts counts;
-  for (unsigned seed = 0; seed < cases(); ++seed) {
     const Mix mix{.branches = seed % 2 == 0,
                   .linear = false,
                   .exits = seed % 4 == 0,
-                  .ties = seed % 5 == 0,
-                  .counters = seed % 4 == 2,
-                  .bounds = true};
+                  .counters = true,
+                  .bounds = seed % 3 == 0};
     insertAndTry(seed, mix, {}, counts);
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
   }
   EXPECT_GT(counts.insertions, cases());
-  EXPECT_LE(100 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+  EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
 }
 
 /// Ways through branches that set more variables than are followed together: each turn forgets them, and finds some again.
