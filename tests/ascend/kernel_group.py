@@ -82,6 +82,10 @@ class Case:
         self.manifest = artifact.manifest
         self.texts = list(artifact.stages)
 
+    def checked(self) -> Callable[..., Any]:
+        """The kernel with the host's checks of its parts, in a library of its own."""
+        return tilewright.compile(self.kernel, target="ascend", pass_configs=self.configs)
+
     @property
     def stages(self) -> dict[str, str]:
         """The text of each stage; of several launches those of the last one."""
@@ -209,6 +213,7 @@ class KernelGroup:
         subject = Subject(
             case.texts, case.manifest, library, library.with_suffix(".cpp"), case.lines_before
         )
+        subject.checked = case.checked
         return subject.removals(case.arguments, most, seed)
 
     def check_removals(self, name: str, most: int | None = 3) -> None:

@@ -43,7 +43,7 @@ NUMBER = "verdict.number"
 #: Of numbers for which a kernel isn't made: it would leave its tensors, or says so itself.
 REFUSED = re.compile(
     r"\[Error(Read|Write)[1-4]\]|, but 'w+' has shape|outside|behind the end|assertion failed: "
-    r"|, but at most \d+ fits into tile "
+    r"|, but at most \d+ fits into tile |, but its shape is "
 )
 #: Legal orders in which a kernel is tried; of some hundred, one may stop a core where it matters.
 ORDERS = 500
@@ -169,11 +169,30 @@ def other_runs(
                 yield [*arguments[:at], number, *arguments[at + 1 :]]
 
 
+def _scaled(arguments: Sequence[Any]) -> Iterator[list[Any]]:
+    """With all tensors of floats times a factor, and each by itself."""
+    places = [
+        at
+        for at, given in enumerate(arguments)
+        if isinstance(given, np.ndarray) and np.issubdtype(given.dtype, np.floating)
+    ]
+    together = [places] if len(places) > 1 else []
+    for chosen in [*together, *([at] for at in places)]:
+        for factor in (0, 0.25, 4, -1):
+            run = list(arguments)
+            for at in chosen:
+                run[at] = (run[at] * factor).astype(run[at].dtype)
+            yield run
+
+
 def more_runs(
     arguments: Sequence[Any], most: int = 600, by_chance: int = 300
 ) -> Iterator[list[Any]]:
-    """For what `other_runs` don't show: each length up to the largest dim of a tensor, in an order
-    without pattern, and some lengths and numbers of rows by chance, all at once."""
+    """For what `other_runs` don't show: tensors of floats smaller, larger, and with other signs,
+    which loops and branches may ask for; each length up to the largest dim of a tensor, in an order
+    without pattern; and some lengths and numbers of rows by chance, all at once, of which every
+    second time all are small."""
+    yield from _scaled(arguments)
     places = [
         at
         for at, given in enumerate(arguments)
@@ -185,14 +204,15 @@ def more_runs(
     for at in (at for at in places if isinstance(arguments[at], int)):
         for number in dice.sample(range(behind), behind):
             yield [*arguments[:at], number, *arguments[at + 1 :]]
-    for _ in range(by_chance if len(places) > 1 else 0):
+    for time in range(by_chance if len(places) > 1 else 0):
         run = list(arguments)
+        end = min(behind, dice.randint(2, 17)) if time % 2 else behind
         for at in places:
             given = run[at]
             if isinstance(given, int):
-                run[at] = dice.randrange(behind)
+                run[at] = dice.randrange(end)
             else:
-                numbers = [dice.randrange(behind) for _ in range(given.size)]
+                numbers = [dice.randrange(end) for _ in range(given.size)]
                 run[at] = np.array(numbers, given.dtype).reshape(given.shape)
         yield run
 
@@ -261,6 +281,8 @@ class Subject:
         self.text = text
         self.lines_before = lines_before
         self.tells_of_counts = False
+        #: Runs the kernel with the checks of its parts of tiles, which `text` may lack.
+        self.checked: Callable[[], Callable[..., Any]] | None = None
 
     @classmethod
     def built(cls, stages: Stages, manifest: str, folder: Path) -> Subject:
@@ -277,14 +299,20 @@ class Subject:
 
     @classmethod
     def of(cls, captured: CapturedKernel, configs: dict[str, Any], folder: Path) -> Subject:
-        """Of a captured kernel, of which the checker says nothing."""
+        """Of a captured kernel, of which the checker says nothing. Its text is the host's, which
+        checks its parts of tiles, with comments in place of lines of the kernel."""
+        for_host = configs | {"tl.emit_line_directives": True}
         options = _compiler.CompileOptions(
-            "ascend", "native", configs, keep_stages=True, build_library=False
+            "ascend", "native", for_host, keep_stages=True, build_library=False
         )
         artifact, found = _compiler.compile(captured.module, options)
         unordered = [d.message for d in found if "nothing orders them" in d.message]
         assert artifact is not None and not unordered, [d.message for d in found]
-        return cls.built(artifact.stages, artifact.manifest, folder)
+        stages = [
+            (name, re.sub(r'^#line (\d+) "(.*)"$', r"// \2:\1", text, flags=re.MULTILINE))
+            for name, text in artifact.stages
+        ]
+        return cls.built(stages, artifact.manifest, folder)
 
     def checker(self, chosen: set[int]) -> tuple[dict[int, bool], set[int]]:
         """Whether the checker reports each removal, and which of them it leaves to the host. All go
@@ -373,8 +401,21 @@ class Subject:
             if not (found := self.findings(run, "threads=1")):
                 yield run
                 continue
+            if not REFUSED.search(found) and self.checked is not None:
+                found = self.refusal(run) or found
             assert REFUSED.search(found), f"with {run[-3:]}: {found}"
             refused.append(found)
+
+    def refusal(self, run: list[Any]) -> str:
+        """What the kernel with its checks says of a run; empty: nothing."""
+        assert self.checked is not None
+        own = [a.copy() if isinstance(a, np.ndarray) else a for a in run]
+        with host_mode("threads=1"):
+            try:
+                self.checked()(*own)
+            except RuntimeError as error:
+                return str(error)
+        return ""
 
     def notices(self, arguments: list[Any], texts: set[str], orders: Iterable[int] = (0,)) -> bool:
         """Whether the host finds something without these statements, in one of some orders."""
