@@ -38,11 +38,11 @@ namespace {
 using namespace mlir;
 using tile::MemorySpace;
 
-constexpr int64_t kMost = llvm::maxIntN(32), kLeast = llvm::minIntN(32);
+constexpr int64_t kMostInt32 = llvm::maxIntN(32), kLeastInt32 = llvm::minIntN(32);
 /// Before it wraps round, a number that begins no nearer to the ends of int32 than kMostFirst and goes on by kMostStep at
 /// most has made so many turns.
 constexpr int64_t kMostFirst = int64_t{1} << 30, kMostStep = int64_t{1} << 16;
-constexpr int64_t kLeastTurns = (kMost - kMostFirst) / kMostStep;
+constexpr int64_t kLeastTurns = (kMostInt32 - kMostFirst) / kMostStep;
 static_assert(kLeastTurns >= 1 << 13);
 
 /// Which kind of core alone has all copies that a number has a part in; nothing if that isn't so.
@@ -121,7 +121,7 @@ private:
     if (!agent || !before.getType().isInteger(32))
       return;
     ImplicitLocOpBuilder builder(store.getLoc(), sum);
-    const int64_t most = kMost - *getConstantIntValue(sum->getOperand(1));
+    const int64_t most = kMostInt32 - *getConstantIntValue(sum->getOperand(1));
     Value last = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(int32_t(most)));
     Value fits = arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, before, last);
     Value number = arith::IndexCastOp::create(builder, builder.getIndexType(), before);
@@ -141,8 +141,8 @@ private:
 
   static void widen(arith::IndexCastOp cast) {
     const std::optional<Exact> exact = exactOf(cast.getIn());
-    const bool mayBeMore = exact && exact->all.high > kMost,
-               mayBeLess = exact && exact->all.low < kLeast;
+    const bool mayBeMore = exact && exact->all.high > kMostInt32,
+               mayBeLess = exact && exact->all.low < kLeastInt32;
     if ((!mayBeMore && !mayBeLess) || exact->step == 0 || exact->step > kMostStep ||
         !exact->first.isWithin(-kMostFirst, kMostFirst))
       return;
@@ -157,9 +157,9 @@ private:
       requireHere(builder, fits, "an index is {}, which has no room in int32", wide, *agent);
     };
     if (mayBeMore)
-      requireEnd(arith::CmpIPredicate::sle, kMost);
+      requireEnd(arith::CmpIPredicate::sle, kMostInt32);
     if (mayBeLess)
-      requireEnd(arith::CmpIPredicate::sge, kLeast);
+      requireEnd(arith::CmpIPredicate::sge, kLeastInt32);
     cast.getOut().replaceAllUsesWith(wide);
     cast.erase();
   }
@@ -186,8 +186,8 @@ private:
     if (!isa<arith::MulIOp>(op))
       return sum(*left, *right, isa<arith::AddIOp>(op) ? 1 : -1);
     const std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1));
-    return factor && std::abs(*factor) <= kMost ? std::optional(times(*left, *factor))
-                                                : std::nullopt;
+    return factor && std::abs(*factor) <= kMostInt32 ? std::optional(times(*left, *factor))
+                                                     : std::nullopt;
   }
 
   /// Far from where sums of such have no room in 64 bits.
