@@ -195,6 +195,40 @@ def test_no_barrier_between_rows() -> None:
         assert "PipeBarrier<PIPE_MTE3>" not in GROUP.check(name).ascendc
 
 
+HALF = T.Tensor((16, 16), "float16")
+TILES = T.Tensor((48, 16), "float32")
+
+
+@T.prim_func
+def leaves_barriers_behind(A: HALF, R: TILES):  # type: ignore[no-untyped-def, valid-type]
+    """The barrier of a turn that is left before the next one orders what follows the loop, too."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        new = T.alloc_shared((16, 16), "float32")
+        left = T.alloc_shared((16, 16), "float16")
+        product = T.alloc_fragment((16, 16), "float32")
+        T.tile.fill(new, 1.0)
+        T.copy(A, left)
+        T.gemm_v0(left, left, product, init=True)
+        for b in T.serial(17):
+            T.copy(new, R[b % 3 * 16, 0])
+            if b < 16:
+                break
+            if b == 16:
+                T.gemm_v0(left, left, product, init=True)
+        T.copy(new, R[0, 0])
+        T.copy(product, R[16, 0])
+
+
+halves = np.full((16, 16), 0.5, np.float16)
+tiles = np.zeros((48, 16), np.float32)
+tiles[:16], tiles[16:32] = 1, 4
+GROUP.add("barriers behind", leaves_barriers_behind, [halves, np.zeros_like(tiles)], tiles)
+
+
+def test_barriers_of_turns_behind_an_exit() -> None:
+    GROUP.check("barriers behind")
+
+
 @T.macro
 def move(A: Any, C: Any, x: Any, y: Any, i: Any, slot: Any) -> None:
     T.copy(A[i, :], x[slot, :])

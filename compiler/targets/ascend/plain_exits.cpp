@@ -14,7 +14,7 @@
 ///   }                                                       }
 ///
 /// So the text reads as the kernel does. Iterations behind a `break` were idle: they waited for the flags that they
-/// set themselves, so that none is missing. Loops in which more happens on the way out stay as they are. It stands
+/// set themselves, so that none is missing, and came to barriers, which the exit brings along. Loops in which more happens on the way out stay as they are. It stands
 /// last: nothing behind it asks which way a kernel goes.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
@@ -134,6 +134,8 @@ private:
   bool isIdleBalanced() {
     SmallVector<WaitFlagOp> waits;
     for (Operation& op : body()) {
+      if (isa<PipeBarrierOp>(op) && isa<tile::ForOp>(loop) && op.isBeforeInBlock(entry))
+        ofIdle.push_back(&op);
       if (&op == entry || isHarmless(&op) || isa<PipeBarrierOp>(op))
         continue;
       if (auto wait = dyn_cast<WaitFlagOp>(op); wait && op.isBeforeInBlock(entry)) {
@@ -176,6 +178,8 @@ private:
         if (op->getBlock() == &body())
           break;
       }
+      if (getConstantIntValue(exit.store.getValue()) == kLeft)
+        llvm::append_range(exit.rest, ofIdle);
       if (exit.rest.size() > kMostFlags)
         return false;
     }
@@ -266,6 +270,7 @@ private:
   SmallVector<tile::LoadOp> loads;
   SmallVector<scf::IfOp> guards;
   scf::IfOp entry, condition;
+  SmallVector<Operation*> ofIdle; ///< barriers that the iterations behind a `break` come to
   Value answer;
 };
 

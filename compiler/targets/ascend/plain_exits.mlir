@@ -174,3 +174,36 @@ func.func @last(%x: !tile.buffer<16xf32, global> {tile.name = "X"}, %a: i1, %v: 
   }
   return
 }
+
+// -----
+// The exit brings along the barrier that the next iteration, which is idle, comes to.
+// CHECK-LABEL: func.func @a_barrier_ahead
+// CHECK-NOT: exit_state
+// CHECK: tile.for
+// CHECK-NEXT: ascend.pipe_barrier mte3
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: scf.if %{{.*}} {
+// CHECK-NEXT: ascend.pipe_barrier mte3
+// CHECK-NEXT: tile.break
+func.func @a_barrier_ahead(%x: !tile.buffer<16xf32, global> {tile.name = "X"}, %a: i1, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %on = arith.constant 0 : i32
+  %left = arith.constant 2 : i32
+  tile.launch (%cid) in (%c1) npu {
+    %state = tile.alloc "exit_state" {ascend.exit_state} : !tile.buffer<si32, var>
+    tile.store %on, %state[] : !tile.buffer<si32, var>
+    tile.for %i = %c0 to %c16 step %c1 {
+      %now = tile.load %state[] : !tile.buffer<si32, var>
+      %runs = arith.cmpi ne, %now, %left : i32
+      ascend.pipe_barrier mte3
+      scf.if %runs {
+        tile.store %on, %state[] : !tile.buffer<si32, var>
+        tile.store %v, %x[%i] : !tile.buffer<16xf32, global>
+        scf.if %a { tile.store %left, %state[] : !tile.buffer<si32, var> }
+      }
+    }
+  }
+  return
+}
