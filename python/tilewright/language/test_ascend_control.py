@@ -99,17 +99,17 @@ def test_branches_as_contexts() -> None:
     np.testing.assert_array_equal(c, [3, 2, 2, 2, 2, 1, 1, 1])
 
 
-_IF = "; write `with T.If(condition):`, and right in it `with T.Then():` and `with T.Else():`"
+_IF = " write `with T.If(condition):`, and right in it `with T.Then():` and `with T.Else():`"
 
 
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ("else", "T.Else doesn't stand right in a T.If"),
-        ("then", "T.Then doesn't stand right in a T.If"),
-        ("inner", "T.Else doesn't stand right in a T.If"),
-        ("two", "this T.If has a T.Else already"),
-        ("order", "T.Then stands behind the T.Else"),
+        ("else", "T.Else doesn't stand right in a T.If;"),
+        ("then", "T.Then doesn't stand right in a T.If;"),
+        ("inner", "T.Else doesn't stand right in a T.If;"),
+        ("two", "this T.If has a T.Else already;"),
+        ("order", "T.Then stands behind the T.Else;"),
     ],
 )
 def test_sides_of_a_branch_stand_right_in_it(form: str, message: str) -> None:
