@@ -278,6 +278,7 @@ private:
   } lateWait; ///< the first one in which a block waited for later ones, while all before it had ended
   llvm::DenseMap<mlir::Operation*, bool> asking; ///< of loops, as `asksOthers` says
   int64_t gridRound = 0; ///< how often all blocks have waited for each other
+  int64_t gridSyncs = 0; ///< the same of an NPU's launch
   bool isAtomic = false;
 };
 

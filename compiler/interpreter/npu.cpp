@@ -35,13 +35,25 @@ bool tellsAgentsApart(tile::LaunchOp launch) {
       .wasInterrupted();
 }
 
+bool isGridFlag(mlir::Operation* op) {
+  auto set = llvm::dyn_cast<ascend::SetCrossFlagOp>(op);
+  return set && set.getMode() == kGridMode;
+}
+
+bool hasGridFlags(tile::LaunchOp launch) {
+  return launch
+      .walk([](mlir::Operation* op) {
+        return isGridFlag(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether blocks wait for each other, so that all must run at once.
 bool tiesBlocks(tile::LaunchOp launch) {
   return launch
       .walk([](mlir::Operation* op) {
-        auto set = llvm::dyn_cast<ascend::SetCrossFlagOp>(op);
-        bool ties = llvm::isa<ascend::SyncAllOp>(op) || (set && set.getMode() == kGridMode);
-        return ties ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+        return llvm::isa<ascend::SyncAllOp>(op) || isGridFlag(op) ? mlir::WalkResult::interrupt()
+                                                                  : mlir::WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -163,6 +175,9 @@ mlir::LogicalResult Machine::runNpuGrid(tile::LaunchOp launch, llvm::ArrayRef<in
   lazyOps = findLazyOps(kernel, /*withOwn=*/!agentsDiffer);
   int64_t count = grid.front();
   if (tiesBlocks(launch)) {
+    // Flags of the grid order some cores of other blocks, which isn't followed.
+    blockNumber = hasGridFlags(launch) ? -1 : 0;
+    gridSyncs = 0;
     std::vector<Block> blocks(std::max<int64_t>(count, 0));
     for (int64_t number = 0; number < count; ++number)
       makeNpuBlock(launch, {number}, blocks[number]);
@@ -170,6 +185,7 @@ mlir::LogicalResult Machine::runNpuGrid(tile::LaunchOp launch, llvm::ArrayRef<in
   }
   for (int64_t number = 0; number < count; ++number) {
     Block block;
+    blockNumber = number;
     makeNpuBlock(launch, {number}, block);
     if (failed(runNpuBlocks(block)))
       return mlir::failure();
@@ -225,6 +241,8 @@ mlir::FailureOr<bool> Machine::advance(llvm::MutableArrayRef<Block> blocks, Bloc
   }
   if (!chosen)
     return false;
+  if (blockNumber >= 0)
+    blockNumber = block.number;
   if (failed(runToNextPoint(*chosen)))
     return mlir::failure();
   return true;
@@ -367,7 +385,10 @@ mlir::LogicalResult Machine::runNpuOp(Agent& agent, mlir::Operation& op) {
         return mlir::success();
       })
       .Case([&](ascend::SyncAllOp) {
-        ++agent.crossFlags[-1];
+        if (++agent.crossFlags[-1] > gridSyncs) { // all have come
+          ++gridSyncs;
+          ++gridRound;
+        }
         agent.waitsAt = nullptr;
         return mlir::success();
       })

@@ -284,6 +284,36 @@ def test_cores_of_all_blocks_meet() -> None:
     np.testing.assert_array_equal(c[:, 0], [3, 2, 1, 0])
 
 
+@pytest.mark.parametrize("form", ["copies", "elements", "reads", "behind a meeting"])
+def test_blocks_use_one_element(form: str) -> None:
+    """What lies on both sides of a meeting of all is ordered."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8,), "float"), C: T.Tensor((8,), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(2, is_npu=True, threads=1) as cid:
+            tile = T.alloc_ub((8,), "float")
+            T.copy(A, tile)
+            if form == "behind a meeting":
+                if cid == 0:
+                    T.copy(tile, C)
+                T.sync_all()
+                T.copy(C, tile)
+                T.sync_all()
+            if form == "elements":
+                for i in T.Parallel(8):
+                    C[i] = tile[i]
+            elif form == "reads":
+                if cid == 0:
+                    T.copy(tile, C)
+                else:
+                    T.copy(C, tile)
+            else:
+                T.copy(tile, C)
+
+    message = "two blocks of the grid use element [0] of 'C', and one of them writes it"
+    assert refusal(main, np.zeros(8, np.float32), np.zeros(8, np.float32)) == message
+
+
 def test_cross_flags_of_a_kind() -> None:
     @T.prim_func
     def main(A: T.Tensor((2, 8), "float"), C: T.Tensor((2, 8), "float")):  # type: ignore[no-untyped-def]
