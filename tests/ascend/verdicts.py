@@ -51,9 +51,9 @@ SET_TWICE = "again before it is waited for"
 #: Where the checker says that it leaves flags to the host: all of them, or those between cores.
 PLACE = r"^<stdin>:(\d+):\d+: "
 LEFT_TO_HOST = re.compile(
-    PLACE + r"remark: the number of this flag.*? is known only when the kernel runs: "
-    r"(none of its flags is|what the flags between its cores order isn't) checked while it is "
-    r"compiled, but the host checks (?:them|it)$",
+    PLACE + r"remark: the (?:number of this flag|compiler can't follow the kernel's flags).*?: "
+    r"(none of its flags is|what (?:the flags between its cores|they) order isn't) checked while "
+    r"it is compiled, but the host checks (?:them|it)$",
     re.MULTILINE,
 )
 #: No synchronisation keeps cores from writing one line of the cache.

@@ -137,6 +137,7 @@ private:
   Node* add(Operation* op, Node* parent, model::Block& block, NodeKind kind) {
     Node* node = program.add(block, parent, kind);
     node->tag = op;
+    node->side = side;
     node->whole = statementOf(op).value_or(model::kNone);
     if (auto number = op->getAttrOfType<IntegerAttr>(kWhyNumberAttr))
       node->sync.owner = static_cast<unsigned>(number.getInt());
@@ -145,6 +146,7 @@ private:
 
   void translate(Block& from, Node* parent, model::Block& block, Scope scope) {
     for (Operation& op : from) {
+      side = scope;
       if (auto instruction = dyn_cast<npu::Instruction>(op))
         addInstruction(instruction, parent, block, scope);
       else if (auto inner = dyn_cast<ScopeOp>(op))
@@ -704,6 +706,7 @@ private:
   ModelOfKernel& model;
   model::Program& program;
   OwnCrossFlags own;
+  Scope side;                              ///< in which what is added stands
   const std::set<Operation*>& notFollowed; ///< flags whose numbers count as unknown
   bool isMixed = false;                    ///< both kinds of core run, also one that only waits
   IndexTerms indices;

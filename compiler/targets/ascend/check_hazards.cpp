@@ -13,6 +13,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/analysis/check_iterations.h"
+#include "compiler/targets/ascend/analysis/cross_counts.h"
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/separate_flags.h"
 #include "compiler/targets/ascend/build_program.h"
@@ -324,11 +325,24 @@ struct CheckHazards : KernelPass<CheckHazards> {
           << withoutNumber(model.unknownCrossFlag)
           << "what the flags between its cores order isn't checked while it is compiled, but the "
              "host checks it";
-    if (!ownOrder->isFollowed())
+    if (model.unknownCrossFlag)
       return false;
-    report(ownOrder->faults(), model);
-    if (!ownOrder->faults().empty())
+    const bool isFollowed = ownOrder->isFollowed();
+    if (isFollowed && !ownOrder->faults().empty()) {
+      report(ownOrder->faults(), model);
       return true;
+    }
+    const model::CrossCounts counts = model::countCrossFlags(model.program);
+    if (counts.kind == model::CrossCounts::Kind::Wrong) {
+      report(counts.faults, model);
+      return true;
+    }
+    if (counts.kind == model::CrossCounts::Kind::WrongSoFar)
+      warnOfCounts(counts, model);
+    else if (!isFollowed)
+      leaveCrossFlagsToHost(model);
+    if (!isFollowed)
+      return false;
     openOnChip.emplace();
     ownOrder->forEachHazard([&](const Hazard& hazard, const model::Conflicts& conflicts) {
       if (isGlobal(hazard))
@@ -337,6 +351,28 @@ struct CheckHazards : KernelPass<CheckHazards> {
         openOnChip->emplace(operationOf(hazard.earlier), operationOf(hazard.later));
     });
     return true;
+  }
+
+  /// Flags between cores that don't match as far as loops of unknown length, or too long ones, have been followed.
+  void warnOfCounts(const model::CrossCounts& counts, const ModelOfKernel& model) {
+    const std::string turns = counts.turns == 0 ? "as many turns of its loops"
+                                                : "each number of turns of its loops from " +
+                                                      std::to_string(counts.turns) + " on";
+    for (const model::Fault& fault : counts.faults)
+      placeOf(fault)->emitWarning() << describe(model.program.flags[fault.flag]) << text(fault.kind)
+                                    << ", with " << turns << " as the compiler has followed";
+  }
+
+  static void leaveCrossFlagsToHost(const ModelOfKernel& model) {
+    for (const model::Node& node : model.program.nodes)
+      if (node.kind == model::NodeKind::Sync && node.sync.flag != model::kNone &&
+          model.program.flags[node.sync.flag].isCross) {
+        operationOf(&node)->emitRemark()
+            << "the compiler can't follow the kernel's flags between cores through the branches "
+               "and loops around them: what they order isn't checked while it is compiled, but the "
+               "host checks it";
+        return;
+      }
   }
 
   /// Whether the kernel's own flags between cores order two instructions of one core: what the other core has waited

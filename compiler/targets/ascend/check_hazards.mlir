@@ -237,7 +237,7 @@ func.func @one_kind(%W: !tile.buffer<64x64xf32, global>, %n: index) {
 }
 
 // -----
-// A flag in a branch of which nothing is known: nothing is said of what it orders.
+// A flag in a branch of which nothing is known: of what it orders is said only that it is the host's.
 func.func @not_known(%W: !tile.buffer<64x64xf32, global>, %n: index, %yes: i1) {
   %c0 = arith.constant 0 : index
   tile.launch (%cid) in (%n) npu {
@@ -246,6 +246,7 @@ func.func @not_known(%W: !tile.buffer<64x64xf32, global>, %n: index, %yes: i1) {
     ascend.scope cube {
       npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
       scf.if %yes {
+        // expected-remark@+1 {{the compiler can't follow the kernel's flags between cores through the branches and loops around them: what they order isn't checked while it is compiled, but the host checks it}}
         ascend.set_cross_flag fix, %c0
       }
     }
@@ -359,7 +360,7 @@ func.func @cut_tiles_too_early(%A: !tile.buffer<?x32xf32, global>, %B: !tile.buf
       %least = arith.minsi %left, %c16 : index
       %count = arith.maxsi %least, %c0 : index
       %offset = arith.muli %turn, %c512 : index
-      // expected-note-re@+2 {{for example from turn {{[0-9]+}} to turn {{[0-9]+}} of the loop in line 355}}
+      // expected-note-re@+2 {{for example from turn {{[0-9]+}} to turn {{[0-9]+}} of the loop in line 356}}
       // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB of an earlier iteration reads of 'x', but nothing orders them}}
       npu.load_ub %A[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> to %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32
       ascend.set_flag mte2 to mte3, %turn
@@ -470,6 +471,7 @@ func.func @flags_of_one_vector_core(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %vid = ascend.vector_id
     ascend.scope cube {
+      // expected-remark@+1 {{the compiler can't follow the kernel's flags between cores}}
       ascend.wait_cross_flag %c0
       ascend.wait_cross_flag %c1
     }
@@ -509,6 +511,104 @@ func.func @each_adds_its_own(%A: !tile.buffer<2x64xf32, global>, %C: !tile.buffe
     }
     ascend.pipe_barrier all
     npu.store_ub %z[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[0] [64] : !tile.buffer<64xf32, global> atomic_add
+  }
+  return
+}
+
+// -----
+// However many turns there are.
+func.func @twice_a_turn(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c100 = arith.constant 100 : index
+  tile.launch (%cid) in (%m) npu {
+    ascend.scope cube {
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.set_cross_flag fix, %c0
+        // expected-error@+1 {{cross-core flag 0 of the vector cores is still set when the kernel ends}}
+        ascend.set_cross_flag fix, %c0
+      }
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %n step %c1 {
+        ascend.wait_cross_flag %c0
+      }
+    }
+  }
+  return
+}
+
+// -----
+// Nor does it matter that nothing is known of the loops.
+func.func @never_waited_for(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c100 = arith.constant 100 : index
+  tile.launch (%cid) in (%m) npu {
+    ascend.scope cube {
+      tile.for %i = %c0 to %n step %c1 {
+        // expected-error@+1 {{cross-core flag 0 of the vector cores is still set when the kernel ends}}
+        ascend.set_cross_flag fix, %c0
+      }
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %n step %c1 {
+      }
+    }
+  }
+  return
+}
+
+// -----
+// All of a long loop counts.
+func.func @without_one_wait(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c100 = arith.constant 100 : index
+  tile.launch (%cid) in (%m) npu {
+    ascend.scope cube {
+      tile.for %i = %c0 to %c100 step %c1 {
+        // expected-error@+1 {{cross-core flag 0 of the vector cores is still set when the kernel ends}}
+        ascend.set_cross_flag fix, %c0
+      }
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %c100 step %c1 {
+        %other = arith.cmpi ne, %i, %c2 : index
+        scf.if %other {
+          ascend.wait_cross_flag %c0
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+// The third turn is one that only some runs have.
+func.func @without_one_wait_of_some(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c100 = arith.constant 100 : index
+  tile.launch (%cid) in (%m) npu {
+    ascend.scope cube {
+      tile.for %i = %c0 to %n step %c1 {
+        // expected-warning@+1 {{cross-core flag 0 of the vector cores is still set when the kernel ends, with each number of turns of its loops from 3 on as the compiler has followed}}
+        ascend.set_cross_flag fix, %c0
+      }
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %n step %c1 {
+        %other = arith.cmpi ne, %i, %c2 : index
+        scf.if %other {
+          ascend.wait_cross_flag %c0
+        }
+      }
+    }
   }
   return
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/interleave.h"
-#include "compiler/targets/ascend/analysis/unroll.h"
+#include "compiler/targets/ascend/analysis/settle_variables.h"
 
 #include <algorithm>
 #include <deque>
@@ -166,21 +166,34 @@ private:
   Interleaved result;
 };
 
-} // namespace
-
-std::optional<Interleaved> interleave(const Program& program, size_t most, const Values& values,
-                                      int64_t mostUnknown) {
-  const std::optional<Unrolled> unrolled = unrollFirst(program, most, nullptr, values, mostUnknown);
+/// Flags may fit or not.
+std::optional<Interleaved> interleaveTurns(std::optional<Unrolled> unrolled) {
   if (!unrolled)
     return std::nullopt;
+  settleVariables(*unrolled);
   for (const Node* node : unrolled->program.body)
     if (node->kind != NodeKind::Sync && linksAgents(unrolled->program, *node))
       return std::nullopt;
   Interleaved result = Interleaver(*unrolled).run();
+  result.cut = std::move(unrolled->cut);
+  return result;
+}
+
+} // namespace
+
+std::optional<Interleaved> interleaveFlags(const Program& program, const Slice& slice, size_t most,
+                                           int64_t longest, const Values& values,
+                                           int64_t mostUnknown) {
+  return interleaveTurns(unrollFirstOf(program, most, longest, &slice, values, mostUnknown));
+}
+
+std::optional<Interleaved> interleave(const Program& program, size_t most, const Values& values,
+                                      int64_t mostUnknown) {
+  std::optional<Interleaved> result =
+      interleaveTurns(unrollFirst(program, most, nullptr, values, mostUnknown));
   const auto links = [&](const Node* loop) { return linksAgents(program, *loop); };
-  if (!result.faults.empty() && std::ranges::any_of(unrolled->cut, links))
+  if (result && !result->faults.empty() && std::ranges::any_of(result->cut, links))
     return std::nullopt;
-  result.cut = unrolled->cut;
   return result;
 }
 

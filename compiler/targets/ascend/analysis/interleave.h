@@ -10,7 +10,7 @@
 /// `check` then says what nothing orders, as of any program.
 #pragma once
 
-#include "compiler/targets/ascend/analysis/happens_before.h"
+#include "compiler/targets/ascend/analysis/slice.h"
 
 #include <optional>
 
@@ -25,6 +25,12 @@ struct Interleaved {
   /// Loops that run a few iterations only: long ones and those of unknown length.
   std::set<const Node*> cut;
 };
+
+/// Of the flags and meetings alone, with no more than `longest` turns of each loop, whether flags fit or not: `slice` is
+/// Slice::ofCores. Nothing where such a branch holds some, or at more than `most` of them.
+std::optional<Interleaved> interleaveFlags(const Program& program, const Slice& slice, size_t most,
+                                           int64_t longest, const Values& values = {},
+                                           int64_t mostUnknown = kEndless);
 
 /// Nothing where a branch of which nothing is known holds a flag between agents, where flags don't fit because a loop
 /// that has such is cut, or at more than `most` nodes. Of runs as those of `unrollFirst`.

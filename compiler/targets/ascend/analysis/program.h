@@ -228,6 +228,8 @@ struct Node {
   NodeKind kind = NodeKind::Statement;
   unsigned id = 0; ///< index in Program::nodes, in text order
   Node* parent = nullptr;
+  /// In whose own text it stands; nothing: in that of both.
+  std::optional<Agent> side = std::nullopt;
   /// Statement and Loop: the number of the kernel's statement that it is a part of, and of the turn of the
   /// loops around that, where iterations are written out.
   unsigned whole = kNone, turn = 0;

@@ -104,6 +104,22 @@ Slice Slice::ofHeld(const Program& program, unsigned insertion) {
   return slice;
 }
 
+Slice Slice::ofCores(const Program& program) {
+  Slice slice(program);
+  for (size_t flag = 0; flag < program.flags.size(); ++flag)
+    slice.flags[flag] = program.flags[flag].isCross;
+  for (const Node& node : program.nodes) {
+    const SyncKind kind = node.sync.kind;
+    const bool isMeeting = kind == SyncKind::Meeting || kind == SyncKind::SyncAll;
+    if (node.kind != NodeKind::Sync ||
+        !(isOfFlag(node.sync) ? slice.flags[node.sync.flag] : isMeeting))
+      continue;
+    slice.inside[node.id] = true;
+  }
+  slice.keepNodes(program);
+  return slice;
+}
+
 /// All iterations of what holds either, or, if a loop holds both, of that.
 void Slice::addInterval(const Node* earlier, const Node* later) {
   const std::vector<const Node*> a = withAncestors(earlier), b = withAncestors(later);

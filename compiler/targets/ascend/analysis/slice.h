@@ -21,6 +21,8 @@ public:
   /// What decides whether whoever sets the flag of an insertion between cores knows that all sets of its id before have been
   /// waited for: the same of waits in place of statements.
   static Slice ofHeld(const Program& program, unsigned insertion);
+  /// The flags and meetings between cores, with the loops and branches around them, and nothing else.
+  static Slice ofCores(const Program& program);
 
   /// Whether a hazard between two statements is one of those asked for.
   bool isAsked(const Node* earlier, const Node* later) const {

@@ -59,6 +59,7 @@ private:
     result.turns.push_back(kind == NodeKind::Statement ? open : std::map<const Node*, int64_t>());
     Node* node = result.program.add(block, parent, kind);
     node->tag = origin->tag;
+    node->side = origin->side;
     return node;
   }
 
@@ -470,13 +471,19 @@ std::optional<Unrolled> unroll(const Program& program, size_t most, const Values
 
 std::optional<Unrolled> unrollFirst(const Program& program, size_t most, const Slice* slice,
                                     const Values& values, int64_t mostUnknown) {
-  for (const int64_t longest : {int64_t{32}, int64_t{8}, int64_t{4}}) {
-    Unroller unroller(program, longest, std::nullopt, {}, values, slice);
-    unroller.mostUnknown = mostUnknown;
-    if (std::optional<Unrolled> result = unroller.run(most))
+  for (const int64_t longest : {int64_t{32}, int64_t{8}, int64_t{4}})
+    if (std::optional<Unrolled> result =
+            unrollFirstOf(program, most, longest, slice, values, mostUnknown))
       return result;
-  }
   return std::nullopt;
+}
+
+std::optional<Unrolled> unrollFirstOf(const Program& program, size_t most, int64_t longest,
+                                      const Slice* slice, const Values& values,
+                                      int64_t mostUnknown) {
+  Unroller unroller(program, longest, std::nullopt, {}, values, slice);
+  unroller.mostUnknown = mostUnknown;
+  return unroller.run(most);
 }
 
 } // namespace tilewright::ascend::model

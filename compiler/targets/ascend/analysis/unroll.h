@@ -39,4 +39,9 @@ std::optional<Unrolled> unrollFirst(const Program& program, size_t most,
                                     const Slice* slice = nullptr, const Values& values = {},
                                     int64_t mostUnknown = kEndless);
 
+/// The same with the first `longest` iterations of longer loops.
+std::optional<Unrolled> unrollFirstOf(const Program& program, size_t most, int64_t longest,
+                                      const Slice* slice, const Values& values,
+                                      int64_t mostUnknown);
+
 } // namespace tilewright::ascend::model
