@@ -25,6 +25,7 @@
 #include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/crossing_places.h"
 #include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/leave_scope.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
@@ -190,8 +191,9 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
                            : tile::CopyOp::create(builder, copy.getLoc(), space, cube->both);
     back.setTranspose(copy.getTranspose() && isFromCube);
     back.setSourceInBoundsAttr(allInBounds(space));
+    const bool isApart = needsScopes || (!splits && copy->hasAttr(kLeftScopeAttr));
     copy.erase();
-    if (needsScopes) {
+    if (isApart) {
       encloseIn(isFromCube ? Agent::Cube : Agent::Vector, there);
       encloseIn(isFromCube ? Agent::Vector : Agent::Cube, back);
     }

@@ -2,6 +2,8 @@
 #include "compiler/targets/ascend/leave_scope.h"
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/block_cores.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/loop_exits.h"
@@ -94,22 +96,107 @@ void setVidOfCube(tile::ParallelOp nest) {
   });
 }
 
-/// The operations from `first` up to `end` in scopes of the cube core, between which values are, for both.
-void encloseInCube(Block::iterator first, Block::iterator end) {
+/// Those of the operations from `first` up to `end` that have values for what stands elsewhere.
+DenseSet<Operation*> neededElsewhere(Block::iterator first, Block::iterator end) {
+  DenseSet<Operation*> here, needed;
+  for (Operation& op : llvm::make_range(first, end))
+    here.insert(&op);
+  for (Operation& op : llvm::reverse(llvm::make_range(first, end)))
+    for (Operation* user : op.getUsers()) {
+      Operation* holder = op.getBlock()->findAncestorOpInBlock(*user);
+      if (!here.contains(holder) || needed.contains(holder))
+        needed.insert(&op);
+    }
+  return needed;
+}
+
+/// The operations from `first` up to `end` in scopes, between which values are that others need, too.
+void enclose(Block::iterator first, Block::iterator end, Agent agent) {
+  const DenseSet<Operation*> needed = neededElsewhere(first, end);
   ScopeOp scope;
   for (Operation& op : llvm::make_early_inc_range(llvm::make_range(first, end))) {
-    if (op.getNumResults() != 0) {
+    if (needed.contains(&op)) {
       scope = {};
       continue;
     }
     if (!scope) {
       OpBuilder builder(&op);
-      scope = ScopeOp::create(builder, op.getLoc(), Agent::Cube);
+      scope = ScopeOp::create(builder, op.getLoc(), agent);
       scope.getBody().emplaceBlock();
     }
     Block& body = scope.getBody().front();
     op.moveBefore(&body, body.end());
   }
+}
+
+/// What stands around `op` in its scope, and itself, the innermost first.
+SmallVector<Operation*> wayTo(Operation* op, ScopeOp scope) {
+  SmallVector<Operation*> way = {op};
+  while (way.back()->getParentOp() != scope)
+    way.push_back(way.back()->getParentOp());
+  return way;
+}
+
+void leave(Operation* op) {
+  auto scope = op->getParentOfType<ScopeOp>();
+  const Agent agent = scope.getAgent();
+  const SmallVector<Operation*> way = wayTo(op, scope);
+  Block& body = scope.getBody().front();
+  Block::iterator begin = body.begin(), end = std::next(scope->getIterator());
+  if (body.empty())
+    begin = end;
+  scope->getBlock()->getOperations().splice(end, body.getOperations());
+  scope.erase();
+  for (Operation* around : llvm::reverse(way)) {
+    enclose(begin, around->getIterator(), agent);
+    enclose(std::next(around->getIterator()), end, agent);
+    if (around == op)
+      break;
+    for (Region& region : around->getRegions())
+      for (Block& block : region) {
+        const Block::iterator last =
+            block.mightHaveTerminator() ? block.getTerminator()->getIterator() : block.end();
+        if (!block.findAncestorOpInBlock(*op)) {
+          enclose(block.begin(), last, agent);
+          continue;
+        }
+        begin = block.begin();
+        end = last;
+      }
+  }
+}
+
+/// Whether an exit in a scope leaves it, or a loop of the way.
+bool mayBeLeft(ScopeOp scope, ArrayRef<Operation*> way) {
+  return scope
+      ->walk([&](Operation* exit) {
+        if (!isa<tile::BreakOp, tile::ContinueOp>(exit))
+          return WalkResult::advance();
+        Operation* loop = exit->getParentOp();
+        while (!isLoop(loop) && loop != scope)
+          loop = loop->getParentOp();
+        return loop == scope || llvm::is_contained(way, loop) ? WalkResult::interrupt()
+                                                              : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether a number comes from what the cores of a scope have loaded or found out there.
+bool isKnownIn(Value number, ScopeOp scope) {
+  Operation* op = number.getDefiningOp();
+  if (isa<tile::BufferType>(number.getType()) || !op)
+    return false;
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    const auto isStoredInScope = [](Operation* user) {
+      return isa<tile::StoreOp>(user) && user->getParentOfType<ScopeOp>();
+    };
+    const bool isVariable = load.getBuffer().getType().getSpace() == tile::MemorySpace::Var;
+    return scope->isAncestor(op) ||
+           (isVariable &&
+            llvm::any_of(npu::usersOf(npu::storageOf(load.getBuffer())), isStoredInScope));
+  }
+  return (scope->isAncestor(op) && !isPure(op) && !isa<VectorIdOp>(op)) ||
+         llvm::any_of(op->getOperands(), [&](Value operand) { return isKnownIn(operand, scope); });
 }
 
 } // namespace
@@ -130,36 +217,36 @@ std::optional<std::string> whyInCubeScope(tile::ParallelOp nest) {
 }
 
 void leaveCubeScope(tile::ParallelOp nest) {
-  auto scope = nest->getParentOfType<ScopeOp>();
-  SmallVector<Operation*> way = {nest};
-  while (way.back()->getParentOp() != scope)
-    way.push_back(way.back()->getParentOp());
-  Block& body = scope.getBody().front();
-  Block::iterator begin = body.begin(), end = std::next(scope->getIterator());
-  scope->getBlock()->getOperations().splice(end, body.getOperations());
-  scope.erase();
-  for (Operation* op : llvm::reverse(way)) {
-    encloseInCube(begin, op->getIterator());
-    encloseInCube(std::next(op->getIterator()), end);
-    if (op == nest)
-      break;
-    for (Region& region : op->getRegions())
-      for (Block& block : region) {
-        const Block::iterator last =
-            block.mightHaveTerminator() ? block.getTerminator()->getIterator() : block.end();
-        if (!block.findAncestorOpInBlock(*nest)) {
-          encloseInCube(block.begin(), last);
-          continue;
-        }
-        begin = block.begin();
-        end = last;
-      }
-  }
+  leave(nest);
   OpBuilder builder(nest);
   auto vectors = ScopeOp::create(builder, nest.getLoc(), Agent::Vector);
   Block& own = vectors.getBody().emplaceBlock();
   nest->moveBefore(&own, own.end());
   setVidOfCube(nest);
+}
+
+void leaveScope(tile::CopyOp copy) {
+  leave(copy);
+  copy->setAttr(kLeftScopeAttr, UnitAttr::get(copy.getContext()));
+}
+
+std::optional<std::string> whyInScope(tile::CopyOp copy) {
+  auto scope = copy->getParentOfType<ScopeOp>();
+  const SmallVector<Operation*> way = wayTo(copy, scope);
+  if (mayBeLeft(scope, way))
+    return "a `break` or `continue` in the scope is not theirs";
+  for (Operation* around : way) {
+    const bool isPassed = isa<tile::ForOp, scf::IfOp, tile::CopyOp>(around);
+    if (!isPassed || around->getNumResults() != 0)
+      return "a `while` around it is not theirs";
+    if (llvm::any_of(around->getOperands(), [&](Value each) { return isKnownIn(each, scope); }))
+      return "a variable or an element that is read in the scope says whether or where";
+    if (scope.getAgent() == Agent::Cube && llvm::any_of(around->getOperands(), [](Value each) {
+          return !isa<tile::BufferType>(each.getType()) && npu::differsByVid(each);
+        }))
+      return "vid, which is 0 in T.Scope(\"C\"), says whether or where";
+  }
+  return std::nullopt;
 }
 
 } // namespace tilewright::ascend

@@ -3,21 +3,30 @@
 #define TILEWRIGHT_COMPILER_TARGETS_ASCEND_LEAVE_SCOPE_H
 
 #include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
 
 #include <optional>
 #include <string>
 
 namespace tilewright::ascend {
 
-/// Gives a nest in a scope of the cube core that computes with a gemm's tile to the vector cores:
+/// On a copy between the memories of both kinds of core that stood in a scope.
+inline constexpr llvm::StringLiteral kLeftScopeAttr = "ascend.left_scope";
+
+/// Takes a copy between the memories of both kinds of core out of its scope:
 ///
-///   ascend.scope cube { a; tile.for .. { b; nest; c }; d }
+///   ascend.scope vector { a; tile.for .. { b; copy; c }; d }
 /// becomes
-///   ascend.scope cube { a }
-///   tile.for .. { ascend.scope cube { b }; ascend.scope vector { nest }; ascend.scope cube { c } }
-///   ascend.scope cube { d }
-///
-/// Values are for both cores. In the nest, vid is 0, as in the scope.
+///   ascend.scope vector { a }
+///   tile.for .. { ascend.scope vector { b }; copy; ascend.scope vector { c } }
+///   ascend.scope vector { d }
+void leaveScope(tile::CopyOp copy);
+
+/// Why that can't be, a sentence's end: the other kind of core can't come to it as those of the scope do.
+std::optional<std::string> whyInScope(tile::CopyOp copy);
+
+/// Gives a nest in a scope of the cube core that computes with a gemm's tile to the vector cores: so, too, and in a
+/// scope of theirs. In the nest, vid is 0, as in the scope.
 void leaveCubeScope(tile::ParallelOp nest);
 
 /// Why that can't be, a sentence's first half: the nest needs more than L0C and global memory; only the cube core knows

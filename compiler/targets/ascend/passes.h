@@ -46,6 +46,7 @@ std::unique_ptr<mlir::Pass> createMarkStatements();
 std::unique_ptr<mlir::Pass> createPlainUpdates(bool waits);
 std::unique_ptr<mlir::Pass> createPairWorkspaces();
 std::unique_ptr<mlir::Pass> createMarkOnce();
+std::unique_ptr<mlir::Pass> createCheckScopes();
 std::unique_ptr<mlir::Pass> createGuardOnce();
 std::unique_ptr<mlir::Pass> createPartVariables();
 std::unique_ptr<mlir::Pass> createMarkFreshTiles();

@@ -54,6 +54,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
     passes.push_back(createPairWorkspaces());
   passes.push_back(createFoldClears());
   passes.push_back(createPlaceBuffers(!automation.flags, automation.split));
+  passes.push_back(createCheckScopes());
   passes.push_back(createGuardOnce());
   if (automation.split) // what the compiler has put there
     passes.push_back(createPartVariables());

@@ -19,6 +19,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createMarkStatements);
   mlir::registerPass([] { return createPlainUpdates(true); });
   mlir::registerPass(createMarkOnce);
+  mlir::registerPass(createCheckScopes);
   mlir::registerPass(createGuardOnce);
   mlir::registerPass(createPartVariables);
   mlir::registerPass(createMarkFreshTiles);
