@@ -53,6 +53,8 @@ std::string guardOf(mlir::Operation* op, bool isNegative, int64_t extent) {
 
 mlir::FailureOr<bool> Machine::isInBounds(mlir::Operation* op, const BufferValue& buffer,
                                           llvm::ArrayRef<int64_t> indices, bool provenInBounds) {
+  if (!buffer.storage)
+    return op->emitError(kNoTile);
   for (auto [dim, index] : llvm::enumerate(indices)) {
     if (index >= 0 && index < buffer.shape[dim])
       continue;

@@ -320,6 +320,8 @@ mlir::LogicalResult Machine::enterOrRun(Agent& agent, mlir::Operation& op) {
     return mlir::success();
   if (auto scope = llvm::dyn_cast<ascend::ScopeOp>(op)) {
     bool isCube = scope.getAgent() == ascend::Agent::Cube;
+    if (isCube && failed(checkScope(scope)))
+      return mlir::failure();
     if (agent.kind == (isCube ? AgentKind::Cube : AgentKind::Vector))
       enter(agent, op, scope.getBody().front());
     return mlir::success();

@@ -152,6 +152,15 @@ private:
   /// Handles an op of which this agent lacks operands; false if it lacks none.
   mlir::FailureOr<bool> passUnknown(Agent& agent, mlir::Operation& op);
   Owner ownerOf(mlir::Value buffer);
+  /// Whether an agent has all that a scope of its kind works on; an error of each place that has not.
+  mlir::LogicalResult checkScope(ascend::ScopeOp scope);
+  /// Whether a copy leads from the tiles of one kind of core to those of the other.
+  bool crosses(tile::CopyOp copy);
+  /// Lets an agent name a tile of another one, which it or the other may see through views; adds the names.
+  mlir::LogicalResult lendTile(Agent& agent, Agent& owner, mlir::Value tile,
+                               llvm::SmallVectorImpl<mlir::Value>& names);
+  /// Such a copy in a scope of the cube core.
+  mlir::LogicalResult runCrossing(Agent& agent, tile::CopyOp copy);
   /// Outside of scopes.
   npu::Doer doerOf(mlir::Operation& op);
 
@@ -182,6 +191,9 @@ private:
   mlir::LogicalResult runReduce(Agent& agent, tile::ReduceOp op);
   mlir::LogicalResult runScan(Agent& agent, tile::ScanOp op);
   mlir::LogicalResult runAtomicTile(Agent& agent, tile::AtomicTileOp op);
+
+  static constexpr llvm::StringLiteral kNoTile =
+      "a core works on this tile that has none: allocate it outside of the T.Scope";
 
   /// A region at run time.
   struct Window {
@@ -235,6 +247,7 @@ private:
   llvm::DenseMap<mlir::Value, BufferValue> launchBuffers;
   llvm::DenseMap<mlir::Value, Owner> owners; ///< of allocations
   llvm::DenseMap<mlir::Operation*, npu::Doer> doers;
+  llvm::DenseSet<mlir::Operation*> checkedScopes;
   std::optional<llvm::DenseMap<mlir::Operation*, std::optional<ascend::Agent>>> flagCores;
   llvm::DenseSet<mlir::Operation*> lazyOps; ///< run where a choice needs them
   llvm::DenseSet<mlir::Operation*> unusedOps;

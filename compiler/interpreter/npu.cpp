@@ -147,6 +147,74 @@ Machine::Owner Machine::ownerOf(mlir::Value buffer) {
   return found->second;
 }
 
+mlir::LogicalResult Machine::checkScope(ascend::ScopeOp scope) {
+  if (!checkedScopes.insert(scope).second)
+    return mlir::success();
+  const auto isOfVectors = [&](mlir::Value operand) {
+    auto type = llvm::dyn_cast<tile::BufferType>(operand.getType());
+    return type && !type.isGlobal() && !type.isPerThread() && ownerOf(operand) == Owner::Vector;
+  };
+  llvm::DenseSet<mlir::Operation*> refused; ///< operations, and nests, of which one error is enough
+  scope.walk([&](mlir::Operation* op) {
+    auto copy = llvm::dyn_cast<tile::CopyOp>(op);
+    if (llvm::isa<tile::AllocOp, tile::ViewOp, tile::DimOp>(op) || (copy && crosses(copy)))
+      return;
+    auto found = llvm::find_if(op->getOperands(), isOfVectors);
+    auto nest = op->getParentOfType<tile::ParallelOp>();
+    if (found == op->getOperands().end() || !refused.insert(nest ? nest : op).second)
+      return;
+    mlir::Value tile = npu::storageOf(*found);
+    auto name = tile.getDefiningOp<tile::AllocOp>().getSymName();
+    auto error = op->emitError("'")
+                 << name.value_or("buffer")
+                 << "' is in UB, which the cube core of this T.Scope cannot reach";
+    error.attachNote(scope.getLoc()) << "T.Scope is here";
+    error.attachNote(tile.getLoc()) << "'" << name.value_or("buffer") << "' was allocated here";
+  });
+  return mlir::success(refused.empty());
+}
+
+bool Machine::crosses(tile::CopyOp copy) {
+  const auto isOnChip = [](mlir::Value tile) {
+    auto type = llvm::cast<tile::BufferType>(tile.getType());
+    return !type.isGlobal() && !type.isPerThread();
+  };
+  return isOnChip(copy.getSource()) && isOnChip(copy.getTarget()) &&
+         ownerOf(copy.getSource()) != ownerOf(copy.getTarget());
+}
+
+mlir::LogicalResult Machine::lendTile(Agent& agent, Agent& owner, mlir::Value tile,
+                                      llvm::SmallVectorImpl<mlir::Value>& names) {
+  names.push_back(tile);
+  if (auto found = owner.buffers.find(tile); found != owner.buffers.end()) {
+    agent.buffers.insert_or_assign(tile, found->second);
+    return mlir::success();
+  }
+  auto view = tile.getDefiningOp<tile::ViewOp>();
+  if (!view)
+    return mlir::emitError(tile.getLoc(), kNoTile);
+  return mlir::success(succeeded(lendTile(agent, owner, view.getSource(), names)) &&
+                       succeeded(runView(agent, view)));
+}
+
+mlir::LogicalResult Machine::runCrossing(Agent& agent, tile::CopyOp copy) {
+  // The first vector core hands on its tile; each has what the cube core has.
+  const bool isFromVector = ownerOf(copy.getSource()) == Owner::Vector;
+  mlir::Value theirs = isFromVector ? copy.getSource() : copy.getTarget();
+  for (Agent& other : agent.block->agents) {
+    if (other.kind != AgentKind::Vector || (isFromVector && other.thread != 0))
+      continue;
+    llvm::SmallVector<mlir::Value> names;
+    const bool isDone =
+        succeeded(lendTile(agent, other, theirs, names)) && succeeded(runCopy(agent, copy));
+    for (mlir::Value name : names)
+      agent.buffers.erase(name);
+    if (!isDone)
+      return mlir::failure();
+  }
+  return mlir::success();
+}
+
 npu::Doer Machine::doerOf(mlir::Operation& op) {
   auto [found, isNew] = doers.try_emplace(&op);
   if (isNew)
@@ -475,6 +543,10 @@ bool Machine::isLeftToOthers(Agent& agent, mlir::Operation& op) {
   }
   if (auto view = llvm::dyn_cast<tile::ViewOp>(op))
     return isCube && ownerOf(view.getSource()) == Owner::Vector;
+  // To the block's tile the first vector core brings its own, also in a scope.
+  if (auto copy = llvm::dyn_cast<tile::CopyOp>(op);
+      copy && !isCube && crosses(copy) && ownerOf(copy.getTarget()) == Owner::Block)
+    return agent.thread != 0 && doerOf(op) == npu::Doer::FirstVector;
   if (isInScope(agent))
     return false;
   if (llvm::isa<ascend::SetCrossFlagOp, ascend::WaitCrossFlagOp>(op)) {

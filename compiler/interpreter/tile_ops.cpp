@@ -39,6 +39,8 @@ llvm::SmallVector<int64_t> Machine::Window::at(llvm::ArrayRef<int64_t> position)
 mlir::FailureOr<Machine::Window> Machine::window(Agent& agent, const tile::BufferRegion& region) {
   Window result;
   result.buffer = &buffer(agent, region.buffer);
+  if (!result.buffer->storage)
+    return mlir::emitError(region.buffer.getLoc(), kNoTile);
   for (mlir::OpFoldResult offset : region.offsets)
     result.offsets.push_back(integer(agent, offset));
   for (mlir::OpFoldResult extent : region.extents)
@@ -48,7 +50,10 @@ mlir::FailureOr<Machine::Window> Machine::window(Agent& agent, const tile::Buffe
 
 mlir::LogicalResult Machine::runTile(Agent& agent, mlir::Operation& op) {
   return llvm::TypeSwitch<mlir::Operation*, mlir::LogicalResult>(&op)
-      .Case([&](tile::CopyOp copy) { return runCopy(agent, copy); })
+      .Case([&](tile::CopyOp copy) {
+        return agent.kind == AgentKind::Cube && crosses(copy) ? runCrossing(agent, copy)
+                                                              : runCopy(agent, copy);
+      })
       .Case([&](tile::FillOp fill) { return runFill(agent, fill); })
       .Case([&](tile::GemmOp gemm) { return runGemm(agent, gemm); })
       .Case([&](tile::ReduceOp reduce) { return runReduce(agent, reduce); })
