@@ -129,6 +129,14 @@ std::string wayBetween(MemorySpace from, MemorySpace to) {
   return "only gemms read it";
 }
 
+/// Whether a copy brings what cores have to the others, by way of global memory: in a scope, those that have it
+/// bring it.
+bool isHandedOver(MemorySpace from, MemorySpace to) {
+  const bool isPlacedByUse = from == MemorySpace::Shared || from == MemorySpace::Fragment;
+  return (to == MemorySpace::L1 && (from == MemorySpace::UB || isPlacedByUse)) ||
+         (to == MemorySpace::UB && (from == MemorySpace::L0C || isPlacedByUse));
+}
+
 std::string memoryName(const BufferRecord& buffer) {
   if (buffer.space == MemorySpace::Global)
     return "global memory";
@@ -159,7 +167,8 @@ bool checkRoute(Construction& state, const Side& source, const Side& target) {
                 {state.allocatedHere(from), state.allocatedHere(to)});
     return false;
   }
-  return checkAgent(state, source) && checkAgent(state, target);
+  return checkAgent(state, source) &&
+         (isHandedOver(from.space, to.space) || checkAgent(state, target));
 }
 
 bool isScaledStore(const Construction& state, const Side& source, const Side& target) {
