@@ -293,7 +293,7 @@ def of_gemm(work: str, scope: str, *, explicit: bool) -> Any:  # noqa: ANN401
         ("load", "V", False, "'p' is in L1, which the vector cores of this T.Scope cannot reach"),
         ("add", "V", True, "'c' is in L0C, which the vector cores of this T.Scope cannot reach"),
         ("add", "V", False, "'c' is in L0C, which the vector cores of this T.Scope cannot reach"),
-        ("clear", "V", True, "which the vector cores of this T.Scope cannot reach"),
+        ("clear", "V", True, "'c' is in L0C, which the vector cores of this T.Scope cannot reach"),
         ("nest", "C", False, "'c' is computed with in UB, which the cube core of this T.Scope"),
         ("exp", "C", False, "'c' is computed with in UB, which the cube core of this T.Scope"),
     ],

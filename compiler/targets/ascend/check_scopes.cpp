@@ -114,7 +114,11 @@ private:
   /// One error of a nest or place: a statement has become several operations.
   static LogicalResult check(Operation* op, DenseSet<Location>& refused) {
     auto scope = op->getParentOfType<ScopeOp>();
-    for (Value operand : op->getOperands()) {
+    SmallVector<Value> operands(op->getOperands());
+    if (auto gemm =
+            dyn_cast<tile::GemmOp>(op)) // may multiply zeros that the kernel has no name for
+      operands.insert(operands.begin(), gemm.getC());
+    for (Value operand : operands) {
       const auto type = dyn_cast<BufferType>(operand.getType());
       if (!type || !isBeyond(type.getSpace(), scope.getAgent()))
         continue;
