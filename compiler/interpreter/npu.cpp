@@ -543,12 +543,10 @@ bool Machine::isLeftToOthers(Agent& agent, mlir::Operation& op) {
   }
   if (auto view = llvm::dyn_cast<tile::ViewOp>(op))
     return isCube && ownerOf(view.getSource()) == Owner::Vector;
-  // To the block's tile the first vector core brings its own, also in a scope.
-  if (auto copy = llvm::dyn_cast<tile::CopyOp>(op);
-      copy && !isCube && crosses(copy) && ownerOf(copy.getTarget()) == Owner::Block)
-    return agent.thread != 0 && doerOf(op) == npu::Doer::FirstVector;
+  // Without vid, the first vector core makes what the block has one of, also in a scope.
   if (isInScope(agent))
-    return false;
+    return !isCube && agent.thread != 0 && isTileOp(op) && doerOf(op) != npu::Doer::EachVector &&
+           npu::touchedBy(&op).writesCube;
   if (llvm::isa<ascend::SetCrossFlagOp, ascend::WaitCrossFlagOp>(op)) {
     const std::optional<ascend::Agent> core = coreOfFlag(op);
     return core && (*core == ascend::Agent::Cube) != isCube;

@@ -175,8 +175,7 @@ OF_PRODUCTS = {
 for threads in (1, 2, None):
     for form, wanted in OF_OPERANDS.items():
         for on_chip in ("by use", "explicit"):
-            is_own = form == "its own"  # of which each vector core of a block has one
-            if not is_own or (on_chip == "by use" and threads is not None):
+            if (form, on_chip) != ("its own", "explicit"):
                 GROUP.add(
                     f"{form}, to a gemm, {on_chip}, threads={threads}",
                     to_gemm(form, on_chip, threads),
