@@ -100,16 +100,43 @@ private:
         operationOf(sync.kind == SyncKind::Set ? insertion.why.earlier : insertion.why.later)
             ->getLoc();
     OpBuilder::InsertionGuard guard(builder);
-    const bool isInScope = op->getParentOfType<ScopeOp>() != nullptr;
-    if (!isInScope && needsScope(insertion)) {
+    auto around = op->getParentOfType<ScopeOp>();
+    const bool isForeign = around && around.getAgent() != agentOf(sync.queue);
+    Operation** last = isForeign ? leave(around, sync.kind, builder) : nullptr;
+    Operation* outer = nullptr;
+    if ((!around || isForeign) && needsScope(insertion)) {
       auto scope = ScopeOp::create(builder, place, agentOf(sync.queue));
       builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
+      outer = scope;
     }
     Operation* made = make(sync, insertion, place, builder);
+    if (last)
+      *last = outer ? outer : made;
     made->setAttr(kWhyAttr, builder.getStringAttr(
                                 insertion.holds ? describeHold(insertion.why)
                                                 : describeWithPlaces(insertion.why, conflicts)));
     made->setAttr(kWhyNumberAttr, builder.getI64IntegerAttr(insertion.number));
+  }
+
+  /// To before or behind a scope of the other kind of core, which does nothing in there: before it what tells, behind it
+  /// what waits, unless all of the scope lies on one side. Behind it the result is where to keep what comes last.
+  Operation** leave(ScopeOp scope, SyncKind kind, OpBuilder& builder) {
+    Block& body = scope.getBody().front();
+    const bool isInside = builder.getInsertionBlock() != &body; // of a loop of the other kind
+    Operation* loop = isInside
+                          ? body.findAncestorOpInBlock(*builder.getInsertionBlock()->getParentOp())
+                          : nullptr;
+    const Block::iterator place = loop ? loop->getIterator() : builder.getInsertionPoint();
+    const bool isFirst =
+        std::all_of(body.begin(), place, [](Operation& op) { return isPure(&op); });
+    const bool isLast = !loop && place == body.end();
+    if (isFirst || (!isLast && kind == SyncKind::Set)) {
+      builder.setInsertionPoint(scope);
+      return nullptr;
+    }
+    Operation*& last = lastBehind.try_emplace(scope, scope).first->second;
+    builder.setInsertionPointAfter(last);
+    return &last;
   }
 
   /// Whether the op alone doesn't say which core runs it.
@@ -208,6 +235,7 @@ private:
   const model::Conflicts& conflicts;
   const std::vector<Insertion>& insertions;
   std::map<std::pair<Operation*, int64_t>, Value> counters;
+  llvm::DenseMap<Operation*, Operation*> lastBehind; ///< of what has left a scope
 };
 
 /// All ends, with the scopes that are there for them alone.
