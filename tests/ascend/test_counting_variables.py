@@ -222,4 +222,4 @@ def test_turns(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_verdicts_of_loops(name: str) -> None:
-    GROUP.check_removals(f"loop {name}")
+    GROUP.check_removals(f"loop {name}", most=None if name == "set back" else 3)

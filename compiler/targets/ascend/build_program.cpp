@@ -278,11 +278,13 @@ private:
     if (!asksForNumbersAlone(loop))
       return;
     const std::optional<CountedTurns> turns = countedTurns(loop);
-    const std::optional<int64_t> most = turns ? mostTurnsOf(*turns) : std::nullopt;
-    if (turns && !turns->isAll)
-      (most == 0 ? node.trips : node.mostTrips) = most.value_or(-1);
-    else
+    std::optional<int64_t> most = turns ? mostTurnsOf(*turns) : std::nullopt;
+    if (!turns || turns->isAll)
       node.trips = (most ? most : turnsByVariables(loop)).value_or(-1);
+    if (!most && node.trips < 0)
+      most = mostTurnsByVariables(loop);
+    if (node.trips < 0)
+      (most == 0 ? node.trips : node.mostTrips) = most.value_or(-1);
     if (!turns || !turns->isAll || !indices.isUnchanging(turns->bound))
       return;
     const bool isUp = turns->step > 0;

@@ -124,10 +124,11 @@ bool endsOnlyLoops(Value state) {
 class VariableRun {
 public:
   explicit VariableRun(tile::LoadOp read) : target(read), variables{read.getBuffer()} {}
-  /// Its number is how many turns the loop makes.
-  explicit VariableRun(tile::WhileOp loop) : target(loop) {
+  /// Its number is how many turns the loop makes; `most`: if all holds that isn't known of what it asks.
+  VariableRun(tile::WhileOp loop, bool most) : target(loop), countsMost(most) {
     loop.getCondition().walk([&](tile::LoadOp load) {
-      if (!llvm::is_contained(variables, load.getBuffer()))
+      const bool decides = !most || isVariable(load.getBuffer());
+      if (decides && !llvm::is_contained(variables, load.getBuffer()))
         variables.push_back(load.getBuffer());
     });
   }
@@ -476,13 +477,35 @@ private:
     for (; turn <= kMostInTable && !isTooLong(); ++turn) {
       turns[loop] = turn;
       execute(*asked.block, contents, nullptr);
-      goesOn = numberOf(asked.condition);
+      goesOn = countsMost && loop == target ? ifUnknownHolds(asked.condition, contents)
+                                            : numberOf(asked.condition);
       if (!goesOn || *goesOn == 0)
         break;
       execute(body, contents, nullptr);
     }
     turns.erase(loop);
     return goesOn && *goesOn == 0 ? Known(turn) : std::nullopt;
+  }
+
+  /// 0 where a part of a condition, which stores nothing, is known not to hold.
+  int64_t ifUnknownHolds(Value condition, const Contents& contents) {
+    if (auto both = condition.getDefiningOp<arith::AndIOp>())
+      return std::min(ifUnknownHolds(both.getLhs(), contents),
+                      ifUnknownHolds(both.getRhs(), contents));
+    auto more = condition.getDefiningOp<scf::IfOp>();
+    const unsigned number = more ? cast<OpResult>(condition).getResultNumber() : 0;
+    if (more && more.elseBlock() &&
+        matchPattern(more.elseBlock()->getTerminator()->getOperand(number), m_Zero())) {
+      for (auto load : more.thenBlock()->getOps<tile::LoadOp>()) {
+        const auto found = contents.find(keyOf(load.getBuffer()));
+        loaded[load.getValue()] = found == contents.end() ? std::nullopt : found->second;
+      }
+      return std::min(
+          ifUnknownHolds(more.getCondition(), contents),
+          ifUnknownHolds(more.thenBlock()->getTerminator()->getOperand(number), contents));
+    }
+    const Known known = numberOf(condition);
+    return known ? int64_t(*known != 0) : 1;
   }
 
   /// Nothing is known any more of what an operation may store.
@@ -582,6 +605,7 @@ private:
   }
 
   Operation* target;
+  bool countsMost = false;
   SmallVector<Value> variables; ///< first those that are asked for
   TurnTables plain{/*hasVariables=*/false};
   std::vector<Operation*> path;  ///< from the launch to the target
@@ -614,8 +638,13 @@ std::optional<TurnTable> turnsOfVariable(tile::LoadOp load) {
 }
 
 std::optional<int64_t> turnsByVariables(tile::WhileOp loop) {
-  const std::optional<TurnTable> table = VariableRun(loop).run();
+  const std::optional<TurnTable> table = VariableRun(loop, /*most=*/false).run();
   return table && table->isConstant() ? std::optional(table->values.front()) : std::nullopt;
+}
+
+std::optional<int64_t> mostTurnsByVariables(tile::WhileOp loop) {
+  const std::optional<TurnTable> table = VariableRun(loop, /*most=*/true).run();
+  return table && !table->drift ? std::optional(llvm::max_element(table->values)[0]) : std::nullopt;
 }
 
 } // namespace tilewright::ascend

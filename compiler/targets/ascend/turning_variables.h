@@ -12,6 +12,8 @@ std::optional<TurnTable> turnsOfVariable(tile::LoadOp load);
 
 /// How many turns a `while` makes each time that it runs, if that is one and the same small number, as variables of constants say.
 std::optional<int64_t> turnsByVariables(tile::WhileOp loop);
+/// How many turns it makes at most, by those of its variables of which that is known: `while t < 1 and k < n`.
+std::optional<int64_t> mostTurnsByVariables(tile::WhileOp loop);
 
 /// A read of a variable that a loop counts up, by a constant in each turn: it gives `start`, which it was before the loop, and
 /// `ahead`, and `step` for each turn before.
