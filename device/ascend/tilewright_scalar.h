@@ -32,7 +32,7 @@ template <> __aicore__ inline bfloat16_t fromFloat(float value) {
 }
 #endif
 
-__aicore__ inline float infinity() {
+__aicore__ inline float positiveInfinity() {
   return sameBits<float>(uint32_t{0x7F800000});
 }
 __aicore__ inline float notANumber() {

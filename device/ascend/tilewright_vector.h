@@ -39,7 +39,7 @@ __aicore__ inline bool reducesNothing(const AscendC::LocalTensor<T>& dst, uint32
                                       uint32_t results TW_PLACE) {
   if (clear && numbers == 0 && results > 0) {
     constexpr bool isSum = kind == Reduce::Sum, isMax = kind == Reduce::Max;
-    const float first = isSum ? 0.0f : isMax ? -infinity() : infinity();
+    const float first = isSum ? 0.0f : isMax ? -positiveInfinity() : positiveInfinity();
     afterVector();
     AscendC::Duplicate(dst, static_cast<T>(first), static_cast<int32_t>(results) TW_HERE);
   }

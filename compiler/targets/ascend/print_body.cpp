@@ -136,7 +136,7 @@ GlobalLayout BodyPrinter::denseLayout(const std::string& name, BufferType type,
 
 void BodyPrinter::declare(Value value, const Expression& expression) {
   const StringRef called = nameOfVariable(value);
-  const std::string name = text.freshName(called.empty() ? nameByUse(value) : called.str());
+  const std::string name = called.empty() ? text.ownName(nameByUse(value)) : text.freshName(called);
   text.line("const " + cppType(value.getType()) + " " + name + " = " + expression.text + ";");
   text.bindName(value, name);
 }

@@ -14,7 +14,9 @@ namespace tilewright::ascend {
 
 class BodyPrinter {
 public:
-  BodyPrinter(SourceText& text, const LaunchKind& kind) : text(text), kind(kind) {}
+  /// `workspace`: the name of the pointer to what the launch's blocks share; the host's functions have none.
+  BodyPrinter(SourceText& text, const LaunchKind& kind, std::string workspace = "")
+      : text(text), kind(kind), workspaceName(std::move(workspace)) {}
 
   /// Declares the GlobalTensor of an argument.
   void bindTensor(mlir::Value value, const tile::KernelArgument& argument,
@@ -64,6 +66,7 @@ private:
   SourceText& text;
   const LaunchKind& kind;
   GlobalLayouts globals;
+  std::string workspaceName;
   std::string blockName;  ///< of the block's number
   std::string vectorName; ///< of the vector core's
   std::string names;

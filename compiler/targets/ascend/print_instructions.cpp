@@ -26,8 +26,11 @@ public:
 
 private:
   using Parts = std::initializer_list<std::string>;
-  static std::string call(const std::string& function, Parts parts) {
+  static std::string callAsNamed(const std::string& function, Parts parts) {
     return function + "(" + llvm::join(parts, ", ") + ");";
+  }
+  std::string call(const std::string& function, Parts parts) const {
+    return callAsNamed(text.function(function), parts);
   }
 
   std::string bufferName(Value buffer) const {
@@ -216,7 +219,7 @@ std::string InstructionPrinter::transfer(Operation* op) {
               (parts.empty() ? "" : ", ") + (isa<BufferType>(argument.getType())
                                                  ? slice(argument, function.getOffsets()[number++])
                                                  : scalar(argument));
-        return call(function.getCallee().str(), {parts});
+        return callAsNamed(function.getCallee().str(), {parts});
       })
       .Default([](auto) { return std::string(); });
 }

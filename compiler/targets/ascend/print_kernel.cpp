@@ -86,12 +86,30 @@ private:
           text.reserve(macro);
   }
 
+  /// What the kernel calls its tensors, numbers, buffers and loops: the text's own names are others.
+  void keepNames(SourceText& text) {
+    for (const tile::KernelArgument& argument : arguments)
+      text.keep(argument.name);
+    kernel.walk([&](Operation* op) {
+      if (auto alloc = dyn_cast<tile::AllocOp>(op))
+        text.keep(alloc.getSymName().value_or(""));
+      if (auto loop = dyn_cast<tile::ForOp>(op))
+        if (auto name = loop->getAttrOfType<StringAttr>(tile::kNameAttr))
+          text.keep(name.getValue());
+      if (auto launch = dyn_cast<tile::LaunchOp>(op))
+        for (Value block : launch.getBlockIds())
+          text.keep(nameOf(block.getLoc()));
+      if (op->getNumResults() != 0)
+        text.keep(nameOf(op->getLoc()));
+    });
+  }
+
   /// The device function's parameters; what is passed by value is bound to the name that it gets.
   std::string parameters(SourceText& text) {
     std::string written;
     for (const tile::KernelArgument& argument : arguments) {
       if (argument.kind == tile::KernelArgument::Tensor) {
-        addresses.push_back(text.freshName(argument.name + "_gm"));
+        addresses.push_back(text.ownName(argument.name + "_gm"));
         written += "GM_ADDR " + addresses.back() + ", ";
         continue;
       }
@@ -99,17 +117,19 @@ private:
       text.bindName(value, text.freshName(argument.name));
       written += cppType(value.getType()) + " " + text.text(value) + ", ";
     }
-    return written + "GM_ADDR workspace";
+    workspace = text.ownName("workspace");
+    return written + "GM_ADDR " + workspace;
   }
 
   std::optional<std::string> deviceFunction() {
     SourceText text(style);
     reserveNames(text);
+    keepNames(text);
     text.beginNames();
     text.openBegun("extern \"C\" __global__ __aicore__ void " + name + "_kernel(" +
                    parameters(text) + ") {");
     text.line("KERNEL_TASK_TYPE_DEFAULT(" + std::string(kind.taskType()) + ");");
-    BodyPrinter body(text, kind);
+    BodyPrinter body(text, kind, workspace);
     const auto* address = addresses.begin();
     for (const tile::KernelArgument& argument : arguments)
       if (argument.kind == tile::KernelArgument::Tensor)
@@ -136,6 +156,8 @@ private:
   /// the runtime tells the user.
   std::optional<std::string> gridFunction() {
     SourceText text(LineStyle::Directives);
+    for (const char* own : {"slots", "grid"})
+      text.reserve(own);
     text.open("extern \"C\" void " + name + "_grid(const uint64_t* slots, int64_t* grid) {");
     for (const tile::KernelArgument& argument : arguments) {
       if (argument.kind == tile::KernelArgument::Tensor)
@@ -203,6 +225,7 @@ private:
   LaunchKind kind;
   std::string name;
   SmallVector<std::string> addresses; ///< names of the device function's pointers to tensors
+  std::string workspace;              ///< its pointer to what the launch's blocks share
   std::string tensorNames;            ///< of the device function
 };
 

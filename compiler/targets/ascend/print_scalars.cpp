@@ -126,7 +126,7 @@ Expression operandOf(OpOperand& operand, const SourceText& text) {
   return {"nonZeroDivisor(" + value.text + ", " + text.zeroFlag() + ")", Expression::kAtom};
 }
 
-Expression call(const char* function, Operation* op, const SourceText& text) {
+Expression call(const std::string& function, Operation* op, const SourceText& text) {
   std::string arguments;
   const bool isUnsigned = isUnsignedOp(op);
   for (OpOperand& operand : op->getOpOperands()) {
@@ -137,7 +137,7 @@ Expression call(const char* function, Operation* op, const SourceText& text) {
       value = castTo(cppType(operand.get().getType()), value);
     arguments += (arguments.empty() ? "" : ", ") + value.text;
   }
-  Expression result{std::string(function) + "(" + arguments + ")"};
+  Expression result{function + "(" + arguments + ")"};
   Type type = op->getResult(0).getType();
   // The quotient of the least integer of 8 or 16 bits by -1 has no room in them.
   const bool isNarrow = type.isInteger(8) || type.isInteger(16);
@@ -326,7 +326,9 @@ std::string constantText(Attribute value, Type type) {
   const APFloat number = cast<FloatAttr>(value).getValue();
   std::string text;
   if (!number.isFinite()) {
-    text = number.isNaN() ? "notANumber()" : number.isNegative() ? "-infinity()" : "infinity()";
+    text = number.isNaN()        ? "notANumber()"
+           : number.isNegative() ? "-positiveInfinity()"
+                                 : "positiveInfinity()";
   } else {
     SmallString<32> digits;
     number.toString(digits);
@@ -354,7 +356,7 @@ std::optional<Expression> scalarExpression(Operation* op, const SourceText& text
                            inFloat(op->getOperand(1), text), how->precedence),
                      op->getResult(0).getType());
   if (function)
-    return call(function, op, text);
+    return call(text.function(function), op, text);
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return compareIntegers(compare, text);
   if (auto compare = dyn_cast<arith::CmpFOp>(op))

@@ -53,10 +53,10 @@ bool BodyPrinter::printLaunch(tile::LaunchOp launch) {
   const size_t rank = launch.getGrid().size();
   const auto nameOr = [&](Value value, StringRef otherwise) {
     const StringRef name = nameOf(value.getLoc());
-    return text.freshName(name.empty() ? otherwise : name);
+    return name.empty() ? text.ownName(otherwise) : text.freshName(name);
   };
   const std::string block =
-      rank == 1 ? nameOr(launch.getBlockIds()[0], "cid") : text.freshName("block");
+      rank == 1 ? nameOr(launch.getBlockIds()[0], "cid") : text.ownName("block");
   std::string number = "GetBlockIdx()";
   if (!kind.hasCube && kind.vectorCores() == 2)
     number += " / 2";
@@ -150,7 +150,7 @@ bool BodyPrinter::printIf(scf::IfOp branch) {
   std::vector<std::string> results;
   for (Value result : branch.getResults()) {
     const StringRef name = nameOf(result.getLoc());
-    results.push_back(text.freshName(name.empty() ? nameByUse(result) : name.str()));
+    results.push_back(name.empty() ? text.ownName(nameByUse(result)) : text.freshName(name));
     text.line(cppType(result.getType()) + " " + results.back() + ";");
     text.bindName(result, results.back());
   }
@@ -309,7 +309,7 @@ bool BodyPrinter::printAlloc(tile::AllocOp alloc) {
   if (type.isGlobal()) {
     globals[alloc] = denseLayout(name, type, {});
     text.line("GlobalTensor<" + element + "> " + name + ";");
-    text.line(name + ".SetGlobalBuffer((__gm__ " + element + "*)(workspace + " +
+    text.line(name + ".SetGlobalBuffer((__gm__ " + element + "*)(" + workspaceName + " + " +
               workspaceOffset(alloc) + "));");
     nameGlobal(globals[alloc], alloc.getSymName().value_or(""), type);
     return true;
@@ -347,7 +347,7 @@ void BodyPrinter::printView(tile::ViewOp view) {
       layout == globals.end() ? text.text(view.getSource()) : layout->second.name;
   std::string name = source;
   if (!isSameType) {
-    name = text.freshName("view");
+    name = text.ownName("view");
     if (to.isGlobal()) {
       text.line("GlobalTensor<" + type + "> " + name + ";");
       text.line(name + ".SetGlobalBuffer((__gm__ " + type + "*)" + source + ".GetPhyAddr());");

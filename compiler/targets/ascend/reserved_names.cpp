@@ -10,13 +10,13 @@ static constexpr llvm::StringLiteral kOfCpp =
     "EOF NULL abs alignas alignof and and_eq asm assert auto bfloat16_t bitand bitor bool "
     "break case catch char class co_await co_return co_yield compl concept const const_cast "
     "consteval constexpr constinit continue decltype default delete do double dynamic_cast "
-    "else enum errno explicit export extern false float for friend goto grid half if inline "
+    "else enum errno explicit export extern false float for friend goto half if inline "
     "int int16_t int32_t int4b_t int64_t int8_t linux long main max min mutable namespace new "
     "noexcept not not_eq nullptr operator or or_eq private protected public register "
-    "reinterpret_cast requires return short signed size_t sizeof slots static static_assert "
-    "static_cast std stderr stdin stdout stream struct switch template this thread_local "
+    "reinterpret_cast requires return short signed size_t sizeof static static_assert "
+    "static_cast std stderr stdin stdout struct switch template this thread_local "
     "throw true try typedef typeid typename uint16_t uint32_t uint64_t uint8_t union unix "
-    "unsigned using virtual void volatile wchar_t while workspace xor xor_eq ";
+    "unsigned using virtual void volatile wchar_t while xor xor_eq ";
 
 /// Macros of the C headers that those of Ascend C bring along.
 static constexpr llvm::StringLiteral kOfC =
@@ -136,23 +136,33 @@ static constexpr llvm::StringLiteral kBesideAscendC =
 static constexpr llvm::StringLiteral kOfOurHeaders =
     "addByRows addL0cToGm addUbToGm afterVector ascend bitsOfScale blockBytes blocksOf "
     "broadcastColumns broadcastRows divByRows maxByRows minByRows mulByRows subByRows "
-    "ceilDiv combine copyGmToL1 copyGmToUb copyL0cToGm copyL0cToL1 copyL1ToL0A "
+    "ceilDiv copyGmToL1 copyGmToUb copyL0cToGm copyL0cToL1 copyL1ToL0A "
     "copyL1ToL0ATransposed copyL1ToL0B copyL1ToL0BTransposed copySign copyUbToGm copyUbToUb "
-    "cosine countBits errorFunction exclusiveOr fillL1 fillRepeats fillRow firstIntegral "
-    "floatMod floorDiv fractalBytes fractalRows fromFloat hyperbolicTangent infinity larger "
-    "leadingZeros loadFractals loadRows loadTransposedFloats localTensor magnitude "
-    "mostGmPitch mostRepeats mostRows multiply nonZeroDivisor notANumber power reduceColumns "
+    "countBits errorFunction exclusiveOr fillL1 fillRepeats fillRow firstIntegral "
+    "floatMod floorDiv fractalBytes fractalRows fromFloat hyperbolicTangent "
+    "leadingZeros loadFractals loadRows loadTransposedFloats localTensor "
+    "mostGmPitch mostRepeats mostRows nonZeroDivisor notANumber positiveInfinity reduceColumns "
     "reduceFarRows reducesNothing "
     "reduceRepeats reduceRows reduceSomeRows repeatBytes roundDown roundToEven roundToZero "
-    "roundUp roundedTo rowBytes rowExpand rowsAtOnce sameBits sine slotValue smaller "
+    "roundUp roundedTo rowBytes rowExpand rowsAtOnce sameBits slotValue "
     "spreadToBlocks squareRoot tensorAddress toBfloat16 toFloat toInteger transposeTile truncDiv "
     "truncMod unitsIn wholeReduceMax wholeReduceMin withSign ";
+
+/// Those of its functions that the text calls whose names kernels may well have.
+static constexpr llvm::StringLiteral kPlainFunctions =
+    "cosine larger magnitude multiply power sine smaller";
 
 llvm::SmallVector<llvm::StringRef> reservedNames() {
   llvm::SmallVector<llvm::StringRef> names;
   for (llvm::StringRef list : {kOfCpp, kOfC, kOfAscendC, kBesideAscendC, kOfOurHeaders})
     llvm::SplitString(list, names, " ");
   return names;
+}
+
+bool isPlainFunction(llvm::StringRef word) {
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SplitString(kPlainFunctions, names, " ");
+  return llvm::is_contained(names, word);
 }
 
 bool beginsAsReserved(llvm::StringRef name) {

@@ -111,23 +111,42 @@ void SourceText::endNames() {
   scopes.pop_back();
 }
 
-std::string SourceText::freshName(StringRef wanted) {
+/// `wanted` in letters that C++ takes, without what begins names of others.
+static std::string writable(StringRef wanted) {
   std::string name;
   for (char c : wanted)
     name += llvm::isAlnum(c) || c == '_' ? c : '_';
   // Leading underlines are the compilers'.
   if (name.empty() || name[0] == '_' || llvm::isDigit(name[0]) || beginsAsReserved(name))
     name = "v" + name;
+  return name;
+}
+
+void SourceText::keep(StringRef name) {
+  if (!name.empty())
+    kept.insert(writable(name));
+}
+
+std::string SourceText::function(StringRef name) const {
+  const StringRef word = name.split('<').first;
+  return (kept.contains(word) && isPlainFunction(word) ? "tilewright::" : "") + name.str();
+}
+
+std::string SourceText::nameLike(StringRef wanted, bool isOwn) {
+  std::string name = writable(wanted);
   int uses = taken.lookup(name);
-  if (uses == 0) {
+  const bool isOther = isOwn && uses == 0 && kept.contains(name);
+  if (uses == 0 && !isOther) {
     take(name, 1);
     return name;
   }
+  uses = std::max(uses, 1);
   std::string numbered;
   do
     numbered = name + "_" + std::to_string(uses++);
-  while (taken.contains(numbered));
-  take(name, uses);
+  while (taken.contains(numbered) || kept.contains(numbered));
+  if (!isOther)
+    take(name, uses);
   take(numbered, 1);
   return numbered;
 }

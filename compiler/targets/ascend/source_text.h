@@ -7,6 +7,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/StringMap.h>
+#include <llvm/ADT/StringSet.h>
 
 #include <string>
 
@@ -65,11 +66,21 @@ public:
   void at(mlir::Location location);
 
   /// A name that is like `wanted` and free; never one of C++'s or of our headers.
-  std::string freshName(llvm::StringRef wanted);
+  std::string freshName(llvm::StringRef wanted) {
+    return nameLike(wanted, /*isOwn=*/false);
+  }
+  /// The same for what has no name in the kernel: never one that the kernel has anywhere.
+  std::string ownName(llvm::StringRef wanted) {
+    return nameLike(wanted, /*isOwn=*/true);
+  }
   /// No name of the text's own from here on.
   void reserve(llvm::StringRef name) {
     taken[name] = 1;
   }
+  /// The kernel calls something so.
+  void keep(llvm::StringRef name);
+  /// How the text calls a function: `tilewright::power` for one of device/ascend whose name the kernel has, too.
+  std::string function(llvm::StringRef name) const;
 
   void bind(mlir::Value value, Expression expression) {
     values[value] = std::move(expression);
@@ -106,6 +117,7 @@ public:
 
 private:
   void write(const std::string& text);
+  std::string nameLike(llvm::StringRef wanted, bool isOwn);
   void take(llvm::StringRef name, int count);
   void endNames();
   /// Has the next line of the text counted as the kernel's line that `at` said.
@@ -118,6 +130,7 @@ private:
   Place current;              ///< the line of the kernel that `at` said last
   Place counted;              ///< what the compiler takes the next line of the text for
   llvm::StringMap<int> taken; ///< names, and how many ask for each
+  llvm::StringSet<> kept;     ///< names that the kernel has
   std::vector<std::pair<std::string, int>> history; ///< of `taken`: what stood there before
   std::vector<size_t> scopes;                       ///< where each open bracket's history begins
   llvm::DenseMap<mlir::Value, Expression> values;
