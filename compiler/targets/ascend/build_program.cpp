@@ -275,16 +275,23 @@ private:
 
   /// Of a `while` whose turns variables count.
   void addTurns(tile::WhileOp loop, Node& node) {
-    if (!asksForNumbersAlone(loop))
+    const auto followed = loop->getAttrOfType<IntegerAttr>(kMostTurnsAttr);
+    if (!asksForNumbersAlone(loop)) {
+      if (followed) // what it asks once more stands in a turn, too
+        node.mostTrips = followed.getInt() + 1;
       return;
+    }
     const std::optional<CountedTurns> turns = countedTurns(loop);
     std::optional<int64_t> most = turns ? mostTurnsOf(*turns) : std::nullopt;
     if (!turns || turns->isAll)
       node.trips = (most ? most : turnsByVariables(loop)).value_or(-1);
     if (!most && node.trips < 0)
       most = mostTurnsByVariables(loop);
+    if (followed && (!most || followed.getInt() < *most))
+      most = followed.getInt();
     if (node.trips < 0)
-      (most == 0 ? node.trips : node.mostTrips) = most.value_or(-1);
+      (most == 0 || (followed && loop->hasAttr(kAllTurnsAttr)) ? node.trips : node.mostTrips) =
+          most.value_or(-1);
     if (!turns || !turns->isAll || !indices.isUnchanging(turns->bound))
       return;
     const bool isUp = turns->step > 0;

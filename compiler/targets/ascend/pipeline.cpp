@@ -60,6 +60,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
     passes.push_back(createPartVariables());
   passes.push_back(createStructureExits(
       /*always=*/automation.flags || automation.scalarFlags || automation.crossFlags));
+  if (automation.flags)
+    passes.push_back(createFollowVariables());
   passes.push_back(createAddWorkspaces(automation.flags, automation.flags && automation.crossFlags,
                                        automation.split));
   passes.push_back(createShareVectorWork());

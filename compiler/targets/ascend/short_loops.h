@@ -13,7 +13,10 @@ bool hasOneTurnAtMost(tile::ForOp loop, IndexTerms& indices);
 
 /// On a loop over a part of a tile whose extent is known at run time only: how many steps the tile has. No copy or fill goes
 /// behind its end.
+/// On a `while`: how many turns it makes at most, each time that it runs (FollowVariables).
 inline constexpr llvm::StringLiteral kMostTurnsAttr = "ascend.most_turns";
+/// On such a `while`: it makes as many each time.
+inline constexpr llvm::StringLiteral kAllTurnsAttr = "ascend.all_turns";
 
 /// Sets that, if the loop's end isn't known.
 void boundTurns(tile::ForOp loop, int64_t most);

@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: Apache-2.0
+/// FollowVariables: what no run comes to is left out of kernels with `while` loops, by what their variables can be.
+///
+///   tile.store %c2, %t[]
+///   tile.while { %now = tile.load %t[] ; %c = arith.cmpi slt, %now, %c4 ; tile.condition %c } do {
+///     a
+///     %few = arith.cmpi slt, %n, %c2
+///     scf.if %few { tile.store %c9, %t[] }
+///     %now = tile.load %t[] ; %next = arith.addi %now, %c2 ; tile.store %next, %t[]
+///   }
+/// becomes
+///   scf.if %c { a ... }                                        // it has no second turn
+///
+/// The kernel is run with all that its arguments and elements can be at once: a question whose answer isn't known parts
+/// the states into those in which it holds and those in which it doesn't, and an argument's range says which it was. A
+/// loop is followed turn by turn, and where that doesn't end, until nothing new comes about. A branch that goes one way
+/// in all runs becomes that way, a loop without a turn is left out, and one that has no second turn is a branch; a
+/// variable that is one number wherever it is read there is that. Of other loops it is written how many turns they have.
+/// It stands behind StructureExits, so that exits are branches.
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/possible_states.h"
+#include "compiler/targets/ascend/short_loops.h"
+#include "compiler/targets/ascend/turning_variables.h"
+
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+#include <algorithm>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+
+/// What all states in which a place was come to.
+struct Seen {
+  bool isTaken = false, isPassed = false;    ///< of branches
+  std::optional<int64_t> leastTurns, mostTurns; ///< of loops; no most: not known
+  bool isEndless = false;
+  std::optional<IndexRange> range; ///< of reads
+};
+
+class Follower {
+public:
+  explicit Follower(tile::LaunchOp launch) : launch(launch) {}
+
+  /// Whether all was followed to its end.
+  bool run() {
+    if (!findWhatCounts())
+      return false;
+    PossibleStates states{space.first()};
+    Block& body = launch.getBody().front();
+    const auto& ops = order[&body];
+    for (size_t at = 0; at < ops.size() && !isTooLong(); ++at) {
+      runOp(ops[at], states);
+      for (const auto& [slot, last] : lastUses)
+        if (last <= at)
+          for (PossibleState& state : states)
+            space.forget(state, slot);
+      StateSpace::join(states, kMostStates);
+    }
+    return !isTooLong();
+  }
+
+  const Seen* seenAt(Operation* op) const {
+    const auto found = seen.find(op);
+    return found == seen.end() ? nullptr : &found->second;
+  }
+
+private:
+  static constexpr size_t kMostStates = 48, kMostSteps = 60'000;
+  static constexpr int64_t kMostTurns = 16;
+
+  bool isTooLong() const {
+    return steps > kMostSteps;
+  }
+  /// Where there is much, less is told apart.
+  bool isLong() const {
+    return steps > kMostSteps / 3;
+  }
+
+  // What counts -----------------------------------------------------------------------------------
+
+  bool findWhatCounts() {
+    bool isLeftOtherwise = false;
+    launch.walk([&](Operation* op) {
+      isLeftOtherwise |= isa<tile::BreakOp, tile::ContinueOp>(op);
+      if (isa<tile::WhileOp>(op) || asksOrSays(op))
+        for (Operation* each = op; each != launch && relevant.insert(each).second;
+             each = each->getParentOp())
+          order[each->getBlock()].push_back(each);
+    });
+    if (isLeftOtherwise)
+      return false;
+    for (auto& [block, ops] : order)
+      llvm::sort(ops, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
+    for (BlockArgument argument : launch->getParentOfType<func::FuncOp>().getArguments())
+      addRoot(argument);
+    for (BlockArgument argument : launch.getBody().front().getArguments())
+      addRoot(argument);
+    addSlots();
+    findLastUses();
+    return true;
+  }
+
+  /// Variables, what is read of them, and what is asked before more is.
+  bool asksOrSays(Operation* op) {
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      return isFollowed(load.getBuffer());
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      return isFollowed(store.getBuffer());
+    if (auto alloc = dyn_cast<tile::AllocOp>(op))
+      return isFollowed(alloc);
+    return isa<scf::IfOp>(op) && llvm::any_of(op->getResultTypes(), [](Type type) {
+             return type.isIntOrIndex();
+           }) && !op->getParentOfType<tile::ParallelOp>();
+  }
+
+  bool isFollowed(Value buffer) {
+    const auto [found, isNew] = followed.try_emplace(buffer, false);
+    if (isNew) {
+      const bool is = isVariable(buffer) && launch->isAncestor(buffer.getDefiningOp());
+      followed[buffer] = is; // isVariable may ask for others
+      return is;
+    }
+    return found->second;
+  }
+
+  void addRoot(BlockArgument argument) {
+    if (!argument.getType().isIntOrIndex())
+      return;
+    const IndexRange all = rangeOfType(argument.getType()), known = IndexRanges().rangeOf(argument);
+    space.addSlot(argument, {std::max(all.low, known.low), std::min(all.high, known.high)});
+  }
+
+  void addSlots() {
+    launch.walk([&](Operation* op) {
+      if (!relevant.contains(op))
+        return;
+      if (auto alloc = dyn_cast<tile::AllocOp>(op))
+        space.addSlot(alloc, rangeOfType(alloc.getType().getElementType()));
+      else if (auto loop = dyn_cast<tile::ForOp>(op))
+        space.addSlot(loop.getInductionVar(), IndexRange{});
+      else if (isa<tile::LoadOp, scf::IfOp>(op))
+        for (Value result : op->getResults())
+          if (result.getType().isIntOrIndex())
+            space.addSlot(result, rangeOfType(result.getType()));
+    });
+  }
+
+  void findLastUses() {
+    Block& body = launch.getBody().front();
+    const auto& ops = order[&body];
+    for (size_t at = 0; at < ops.size(); ++at) {
+      DenseSet<Value> found;
+      SmallVector<Value> open;
+      ops[at]->walk([&](Operation* op) { llvm::append_range(open, op->getOperands()); });
+      while (!open.empty()) {
+        const Value value = open.pop_back_val();
+        if (!found.insert(value).second)
+          continue;
+        if (const std::optional<unsigned> slot = space.slotOf(value))
+          lastUses[*slot] = at;
+        if (Operation* op = value.getDefiningOp(); op && op->getNumRegions() == 0)
+          llvm::append_range(open, op->getOperands());
+      }
+    }
+  }
+
+  // Runs ------------------------------------------------------------------------------------------
+
+  Seen* noted(Operation* op) {
+    return isNoting ? &seen[op] : nullptr;
+  }
+
+  /// `behind`: what is to be done before what the block has read is forgotten.
+  template <typename Behind> void runBlock(Block& block, PossibleStates& states, Behind behind) {
+    const auto found = order.find(&block);
+    if (found != order.end())
+      for (Operation* op : found->second)
+        if (!states.empty() && !isTooLong())
+          runOp(op, states);
+    behind(states);
+    if (found != order.end())
+      for (Operation* op : found->second)
+        for (Value result : op->getResults())
+          if (const std::optional<unsigned> slot = space.slotOf(result); slot && !isa<tile::AllocOp>(op))
+            for (PossibleState& state : states)
+              space.forget(state, *slot);
+    joinAll(states);
+  }
+  void runBlock(Block& block, PossibleStates& states) {
+    runBlock(block, states, [](PossibleStates&) {});
+  }
+
+  void joinAll(PossibleStates& states) const {
+    StateSpace::join(states, isLong() ? 4 : kMostStates);
+  }
+
+  void runOp(Operation* op, PossibleStates& states) {
+    steps += states.size();
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      for (PossibleState& state : states) {
+        space.read(state, load, *space.slotOf(load.getBuffer()));
+        noteRead(load, space.rangeOf(state, load));
+      }
+    } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      PossibleStates before = std::exchange(states, {});
+      for (const PossibleState& state : before)
+        space.assign(state, *space.slotOf(store.getBuffer()), store.getValue(), states);
+    } else if (auto alloc = dyn_cast<tile::AllocOp>(op)) {
+      for (PossibleState& state : states)
+        space.forget(state, *space.slotOf(alloc));
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      runBranch(branch, states);
+    } else if (auto loop = dyn_cast<tile::WhileOp>(op)) {
+      runWhile(loop, states);
+    } else if (auto loop = dyn_cast<tile::ForOp>(op)) {
+      runFor(loop, states);
+    } else if (auto scope = dyn_cast<ScopeOp>(op)) {
+      runBlock(scope.getBody().front(), states);
+    } else {
+      runUnknown(op, states);
+    }
+  }
+
+  void noteRead(tile::LoadOp load, IndexRange range) {
+    Seen* at = noted(load);
+    if (!at)
+      return;
+    at->range = at->range ? IndexRange{std::min(at->range->low, range.low),
+                                       std::max(at->range->high, range.high)}
+                          : range;
+  }
+
+  void runBranch(scf::IfOp branch, PossibleStates& states) {
+    PossibleStates holding, others;
+    for (const PossibleState& state : states)
+      space.split(state, branch.getCondition(), holding, others);
+    if (Seen* at = noted(branch)) {
+      at->isTaken |= !holding.empty();
+      at->isPassed |= !others.empty();
+    }
+    runWay(branch, branch.thenBlock(), holding);
+    runWay(branch, branch.elseBlock(), others);
+    states = std::move(holding);
+    llvm::append_range(states, others);
+    joinAll(states);
+  }
+
+  void runWay(scf::IfOp branch, Block* way, PossibleStates& states) {
+    if (!way || states.empty())
+      return;
+    runBlock(*way, states, [&](PossibleStates& all) {
+      for (const auto& [result, given] :
+           llvm::zip_equal(branch.getResults(), way->getTerminator()->getOperands())) {
+        const std::optional<unsigned> slot = space.slotOf(result);
+        if (!slot)
+          continue;
+        PossibleStates before = std::exchange(all, {});
+        for (const PossibleState& state : before)
+          space.assign(state, *slot, given, all);
+      }
+    });
+  }
+
+  void runWhile(tile::WhileOp loop, PossibleStates& states) {
+    Block& asking = loop.getCondition().front();
+    const Value condition = cast<tile::ConditionOp>(asking.getTerminator()).getCondition();
+    runTurns(
+        loop, states,
+        [&](PossibleStates& all, PossibleStates& over) {
+          PossibleStates going;
+          runAsking(asking, all, [&](const PossibleState& state) {
+            space.split(state, condition, going, over);
+          }, going, over);
+          all = std::move(going);
+        },
+        [&](PossibleStates& all) { runBlock(loop.getBody().front(), all); });
+  }
+
+  /// What a condition has read is forgotten where it has been answered.
+  template <typename Split>
+  void runAsking(Block& asking, PossibleStates& all, Split split, PossibleStates& going,
+                 PossibleStates& over) {
+    const size_t first = over.size();
+    runBlock(asking, all, [&](PossibleStates& states) {
+      for (const PossibleState& state : states)
+        split(state);
+    });
+    const auto found = order.find(&asking);
+    const auto forgetRead = [&](PossibleState& state) {
+      for (Operation* op : found->second)
+        for (Value result : op->getResults())
+          if (const std::optional<unsigned> slot = space.slotOf(result))
+            space.forget(state, *slot);
+    };
+    if (found == order.end())
+      return;
+    llvm::for_each(going, forgetRead);
+    for (PossibleState& state : llvm::drop_begin(over, ptrdiff_t(first)))
+      forgetRead(state);
+  }
+
+  void runFor(tile::ForOp loop, PossibleStates& states) {
+    const Value number = loop.getInductionVar();
+    const unsigned slot = *space.slotOf(number);
+    const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+    for (PossibleState& state : states)
+      StateSpace::assign(state, slot, space.rangeOf(state, loop.getLower()));
+    runTurns(
+        loop, states,
+        [&](PossibleStates& all, PossibleStates& over) {
+          PossibleStates going;
+          for (const PossibleState& state : all) {
+            PossibleState yes = state, no = state;
+            if (space.narrow(yes, arith::CmpIPredicate::slt, number, loop.getUpper()))
+              going.push_back(std::move(yes));
+            if (space.narrow(no, arith::CmpIPredicate::sge, number, loop.getUpper()))
+              over.push_back(std::move(no));
+          }
+          all = std::move(going);
+        },
+        [&](PossibleStates& all) {
+          runBlock(loop.getBody().front(), all);
+          for (PossibleState& state : all) {
+            const IndexRange now = space.rangeOf(state, number);
+            constexpr int64_t most = int64_t{1} << 62;
+            const bool hasRoom = step && *step > 0 && *step < most && now.isWithin(-most, most);
+            StateSpace::assign(state, slot,
+                               hasRoom ? IndexRange{now.low + *step, now.high + *step}
+                                       : IndexRange{});
+          }
+        });
+    for (PossibleState& state : states)
+      space.forget(state, slot);
+  }
+
+  /// `ask` moves the states in which a loop is over to its second argument; `turn` runs its body in the others.
+  template <typename Ask, typename Turn>
+  void runTurns(Operation* loop, PossibleStates& states, Ask ask, Turn turn) {
+    PossibleStates over;
+    const int64_t most = isLong() ? 3 : kMostTurns;
+    for (int64_t turns = 0; !states.empty() && turns <= most && !isTooLong(); ++turns) {
+      const size_t before = over.size();
+      ask(states, over);
+      noteTurns(loop, turns, over.size() > before, states.empty());
+      joinAll(states);
+      if (!states.empty())
+        turn(states);
+    }
+    if (!states.empty() && !isTooLong()) {
+      if (Seen* at = noted(loop))
+        at->isEndless = true;
+      runUntilKnown(states, over, ask, turn);
+    }
+    states = std::move(over);
+    joinAll(states);
+  }
+
+  void noteTurns(Operation* loop, int64_t turns, bool isOneOver, bool areAllOver) {
+    Seen* at = noted(loop);
+    if (at && isOneOver)
+      at->leastTurns = std::min(at->leastTurns.value_or(turns), turns);
+    if (at && areAllOver)
+      at->mostTurns = std::max(at->mostTurns.value_or(turns), turns);
+  }
+
+  /// All further turns at once.
+  template <typename Ask, typename Turn>
+  void runUntilKnown(PossibleStates& states, PossibleStates& over, Ask ask, Turn turn) {
+    const PossibleState first = StateSpace::hullOf(states);
+    PossibleState all = first;
+    const auto runOnce = [&](PossibleStates& leaving) {
+      PossibleStates now{all};
+      ask(now, leaving);
+      if (!now.empty())
+        turn(now);
+      now.push_back(first);
+      return StateSpace::hullOf(now);
+    };
+    const bool wasNoting = std::exchange(isNoting, false);
+    bool isKnown = false;
+    constexpr int mostTries = 6, exactTries = 2;
+    for (int tries = 0; tries < mostTries && !isKnown && !isTooLong(); ++tries) {
+      PossibleStates ignored;
+      const PossibleState next = runOnce(ignored);
+      isKnown = StateSpace::isCovered(next, all);
+      if (!isKnown)
+        widen(all, next, tries >= exactTries);
+    }
+    if (!isKnown)
+      all = space.first();
+    for (int times = 0; times < 2 && !isTooLong(); ++times) {
+      PossibleStates ignored;
+      const PossibleState next = runOnce(ignored);
+      if (StateSpace::isCovered(next, all))
+        all = next;
+    }
+    isNoting = wasNoting;
+    runOnce(over);
+  }
+
+  void widen(PossibleState& all, const PossibleState& next, bool toEnds) const {
+    const PossibleState ends = space.first();
+    PossibleState wider = StateSpace::hullOf({all, next});
+    for (size_t slot = 0; toEnds && slot < wider.ranges.size(); ++slot) {
+      if (wider.ranges[slot].low < all.ranges[slot].low)
+        wider.ranges[slot].low = ends.ranges[slot].low;
+      if (wider.ranges[slot].high > all.ranges[slot].high)
+        wider.ranges[slot].high = ends.ranges[slot].high;
+    }
+    all = std::move(wider);
+  }
+
+  /// What stands in it may run in any way.
+  void runUnknown(Operation* op, PossibleStates& states) {
+    op->walk([&](Operation* inner) {
+      if (!relevant.contains(inner) || inner == op)
+        return;
+      auto store = dyn_cast<tile::StoreOp>(inner);
+      for (PossibleState& state : states)
+        if (store)
+          space.forget(state, *space.slotOf(store.getBuffer()));
+    });
+    op->walk([&](Operation* inner) {
+      if (Seen* at = relevant.contains(inner) && inner != op ? noted(inner) : nullptr) {
+        at->isTaken = at->isPassed = at->isEndless = true;
+        at->range = IndexRange{};
+      }
+    });
+  }
+
+  tile::LaunchOp launch;
+  StateSpace space;
+  DenseSet<Operation*> relevant;
+  DenseMap<Block*, std::vector<Operation*>> order; ///< of what is relevant
+  DenseMap<Value, bool> followed;
+  DenseMap<unsigned, size_t> lastUses; ///< by slot: the last operation of the launch that asks for it
+  DenseMap<Operation*, Seen> seen;
+  bool isNoting = true;
+  size_t steps = 0;
+};
+
+/// Leaves out what no run comes to.
+class Simplifier {
+public:
+  explicit Simplifier(const Follower& follower) : follower(follower) {}
+
+  void run(Block& block) {
+    for (Operation& op : llvm::make_early_inc_range(block)) {
+      const Seen* seen = follower.seenAt(&op);
+      if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        simplify(branch, seen);
+      } else if (auto loop = dyn_cast<tile::WhileOp>(op)) {
+        simplify(loop, seen);
+      } else if (auto loop = dyn_cast<tile::ForOp>(op)) {
+        if (seen && !seen->isEndless && seen->mostTurns && !loop->hasAttr(kMostTurnsAttr))
+          boundTurns(loop, *seen->mostTurns);
+        run(*loop.getBodyBlock());
+      } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
+        simplify(load, seen);
+      } else if (auto scope = dyn_cast<ScopeOp>(op)) {
+        run(scope.getBody().front());
+      }
+    }
+  }
+
+private:
+  void simplify(scf::IfOp branch, const Seen* seen) {
+    const bool isDecided = seen && seen->isTaken != seen->isPassed;
+    if (!isDecided) {
+      for (Region& region : branch->getRegions())
+        for (Block& block : region)
+          run(block);
+      return;
+    }
+    Block* way = seen->isTaken ? branch.thenBlock() : branch.elseBlock();
+    if (way) {
+      run(*way);
+      inlineBefore(*way, branch);
+      branch->replaceAllUsesWith(way->getTerminator()->getOperands());
+    }
+    branch.erase();
+  }
+
+  void simplify(tile::WhileOp loop, const Seen* seen) {
+    const bool isKnown = seen && !seen->isEndless && seen->mostTurns;
+    if (isKnown && *seen->mostTurns == 0) {
+      loop.erase();
+      return;
+    }
+    run(loop.getBody().front());
+    if (!isKnown)
+      return;
+    if (*seen->mostTurns > 1) {
+      Builder builder(loop.getContext());
+      loop->setAttr(kMostTurnsAttr, builder.getI64IntegerAttr(*seen->mostTurns));
+      if (seen->leastTurns == seen->mostTurns)
+        loop->setAttr(kAllTurnsAttr, builder.getUnitAttr());
+      return;
+    }
+    Block &asking = loop.getCondition().front(), &body = loop.getBody().front();
+    auto condition = cast<tile::ConditionOp>(asking.getTerminator());
+    inlineBefore(asking, loop);
+    if (seen->leastTurns == 1) {
+      inlineBefore(body, loop);
+    } else {
+      OpBuilder at(loop);
+      auto branch = scf::IfOp::create(at, loop.getLoc(), condition.getCondition(),
+                                      /*withElseRegion=*/false);
+      Block& then = *branch.thenBlock();
+      then.getOperations().splice(then.begin(), body.getOperations(), body.begin(),
+                                  std::prev(body.end()));
+    }
+    loop.erase();
+  }
+
+  /// All but its terminator.
+  static void inlineBefore(Block& block, Operation* place) {
+    const auto end = block.mightHaveTerminator() ? std::prev(block.end()) : block.end();
+    place->getBlock()->getOperations().splice(place->getIterator(), block.getOperations(),
+                                              block.begin(), end);
+  }
+
+  /// By the variables that say how loops are left others look for their ends.
+  static void simplify(tile::LoadOp load, const Seen* seen) {
+    Operation* variable = load.getBuffer().getDefiningOp();
+    if (!seen || !seen->range || seen->range->low != seen->range->high || !variable ||
+        variable->hasAttr(kExitStateAttr))
+      return;
+    OpBuilder at(load);
+    Value number = arith::ConstantOp::create(
+        at, load.getLoc(), at.getIntegerAttr(load.getValue().getType(), seen->range->low));
+    load.getValue().replaceAllUsesWith(number);
+    load.erase();
+  }
+
+  const Follower& follower;
+};
+
+struct FollowVariables : KernelPass<FollowVariables> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FollowVariables)
+  static constexpr llvm::StringLiteral kArgument = "ascend-follow-variables";
+  static constexpr llvm::StringLiteral kDescription =
+      "leave out what no run comes to, by what the variables of while loops can be";
+
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<scf::SCFDialect, arith::ArithDialect>();
+  }
+
+  void runOnOperation() override {
+    for (auto launch : getOperation().getOps<tile::LaunchOp>()) {
+      const bool hasWhile = launch.walk([](tile::WhileOp) { return WalkResult::interrupt(); })
+                                .wasInterrupted();
+      Follower follower(launch);
+      if (hasWhile && follower.run())
+        Simplifier(follower).run(launch.getBody().front());
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createFollowVariables() {
+  return std::make_unique<FollowVariables>();
+}
+
+} // namespace tilewright::ascend
