@@ -18,6 +18,7 @@
 #include "compiler/targets/ascend/analysis/pack_buffers.h"
 #include "compiler/targets/ascend/buffer_lives.h"
 #include "compiler/targets/ascend/memory_sizes.h"
+#include "compiler/targets/ascend/overwritten_tiles.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <llvm/ADT/StringSet.h>
@@ -60,6 +61,7 @@ struct PlanMemory : KernelPass<PlanMemory> {
   PlanMemory(const PlanMemory& other) : KernelPass(other), chip(other.chip) {}
 
   void runOnOperation() override {
+    warnOfOverwrittenTiles(getOperation()); // while addresses are the user's only
     const SmallVector<BufferLife> lives = findBufferLives(getOperation());
     for (const MemorySpace space : kMemoriesOnChip)
       plan(space, lives);
