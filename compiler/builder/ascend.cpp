@@ -187,7 +187,7 @@ mlir::Value visibleScale(Construction& state) {
   return {};
 }
 
-bool checkAgent(Construction& state, const Side& side) {
+bool checkAgent(Construction& state, const Side& side, bool isOfVectors) {
   const Frame* scope = state.enclosing(FrameKind::Agents);
   if (!scope || !scope->op)
     return true;
@@ -197,7 +197,10 @@ bool checkAgent(Construction& state, const Side& side) {
   if (!isOther)
     return true;
   state.error(quoted(record.name) + " is in " + memoryName(record) + ", which the " +
-                  (isCubeScope ? "cube core" : "vector cores") + " of this T.Scope cannot reach",
+                  (isCubeScope ? "cube core" : "vector cores") + " of this T.Scope cannot reach" +
+                  (isCubeScope   ? ": put this into T.Scope(\"V\")"
+                   : isOfVectors ? ""
+                                 : ": put this into T.Scope(\"C\")"),
               {{scope->place, "T.Scope is here"}, state.allocatedHere(record)});
   return false;
 }

@@ -230,14 +230,25 @@ TEST_F(AscendTest, RoutesThatOtherStatementsTake) {
 }
 
 TEST_F(AscendTest, MemoryOfTheOtherCores) {
-  Buffer a = tensor("A", {int64_t{64}});
+  Buffer a = tensor("A", {int64_t{16}, int64_t{16}});
   launchOnNpu();
-  Buffer ub = alloc("ub", {64}, "UB");
+  Buffer ub = alloc("ub", {16, 16}, "UB"), sum = alloc("sum", {16, 16}, "L0C");
   line().beginScope("C");
   line().copy(a, ub);
+  line().copy(sum, ub);
   b.endScope();
+  line().beginScope("V");
+  line().copy(sum, ub);
+  line().copy(sum, a);
+  line().compute("exp", sum, std::vector<TileArgument>{sum});
+  b.endScope();
+  const std::string sumIsBeyond = "'sum' is in L0C, which the vector cores of this T.Scope cannot "
+                                  "reach: put this into T.Scope(\"C\")";
   EXPECT_THAT(messages(),
-              ElementsAre("'ub' is in UB, which the cube core of this T.Scope cannot reach"));
+              ElementsAre("'ub' is in UB, which the cube core of this T.Scope cannot reach: put "
+                          "this into T.Scope(\"V\")",
+                          sumIsBeyond, sumIsBeyond,
+                          "'sum' is in L0C, which the vector cores of this T.Scope cannot reach"));
 }
 
 } // namespace

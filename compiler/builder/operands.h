@@ -75,8 +75,8 @@ bool requireNpuFor(Construction& state, tile::MemorySpace space, std::string_vie
 /// False with an error unless such a copy exists on an NPU, where the launch is on one.
 bool checkRoute(Construction& state, const Side& source, const Side& target);
 
-/// False with an error where a T.Scope uses a memory of the other kind of core.
-bool checkAgent(Construction& state, const Side& side);
+/// False with an error where a T.Scope uses a memory of the other kind of core; of what only vector cores do, if `isOfVectors`.
+bool checkAgent(Construction& state, const Side& side, bool isOfVectors = false);
 
 /// Errors unless a tile lies on the chip, where tile operations compute.
 bool requireOnChip(Construction& state, std::string_view operation, const Side& side);

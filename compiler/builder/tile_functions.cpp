@@ -108,7 +108,7 @@ private:
     }
     tile.variables.assign(side->extents.size(), -1);
     tiles.push_back(std::move(tile));
-    return builder::checkAgent(state, *side);
+    return builder::checkAgent(state, *side, /*isOfVectors=*/true);
   }
 
   bool resolve(const Operand& target, std::span<const TileArgument> arguments) {

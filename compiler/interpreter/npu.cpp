@@ -167,7 +167,8 @@ mlir::LogicalResult Machine::checkScope(ascend::ScopeOp scope) {
     auto name = tile.getDefiningOp<tile::AllocOp>().getSymName();
     auto error = op->emitError("'")
                  << name.value_or("buffer")
-                 << "' is in UB, which the cube core of this T.Scope cannot reach";
+                 << "' is in UB, which the cube core of this T.Scope cannot reach: put this "
+                    "into T.Scope(\"V\")";
     error.attachNote(scope.getLoc()) << "T.Scope is here";
     error.attachNote(tile.getLoc()) << "'" << name.value_or("buffer") << "' was allocated here";
   });

@@ -250,7 +250,10 @@ def test_work_of_vector_cores_in_the_cube_cores_scope(work: str, on_chip: str) -
         with pytest.raises(tilewright.CompileError) as caught:
             made = tilewright.compile(kernel, target=target, pass_configs=configs)
             made(np.zeros((SIDE, SIDE), np.float32))
-        assert "is in UB, which the cube core of this T.Scope cannot reach" in str(caught.value)
+        assert (
+            'is in UB, which the cube core of this T.Scope cannot reach: put this into T.Scope("V")'
+            in str(caught.value)
+        )
         assert str(caught.value).count("error: ") == 1
 
 

@@ -111,6 +111,14 @@ private:
     return success();
   }
 
+  /// Whether all tiles lie where only the other kind of core reaches.
+  static bool isOfOthers(ArrayRef<Value> operands, Agent agent) {
+    return llvm::all_of(operands, [&](Value operand) {
+      const auto type = dyn_cast<BufferType>(operand.getType());
+      return !type || type.isGlobal() || isBeyond(type.getSpace(), agent);
+    });
+  }
+
   /// One error of a nest or place: a statement has become several operations.
   static LogicalResult check(Operation* op, DenseSet<Location>& refused) {
     auto scope = op->getParentOfType<ScopeOp>();
@@ -128,6 +136,9 @@ private:
       InFlightDiagnostic error = op->emitError();
       error << tilePlace(operand) << ", which the " << coresOf(scope.getAgent())
             << " of this T.Scope cannot reach";
+      if (isOfOthers(operands, scope.getAgent()))
+        error << ": put this into T.Scope(\"" << (scope.getAgent() == Agent::Cube ? "V" : "C")
+              << "\")";
       error.attachNote(scope.getLoc()) << "T.Scope is here";
       error.attachNote(npu::storageOf(operand).getLoc())
           << tileName(operand) << " was allocated here";

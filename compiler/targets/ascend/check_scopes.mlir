@@ -69,19 +69,19 @@ func.func @beyond(%O: !tile.buffer<32xf32, global>) {
     %p = tile.alloc "p" : !tile.buffer<32x32xf16, L1>
     // expected-note@+1 {{T.Scope is here}}
     ascend.scope cube {
-      // expected-error@+1 {{'u' is in UB, which the cube core of this T.Scope cannot reach}}
+      // expected-error@+1 {{'u' is in UB, which the cube core of this T.Scope cannot reach: put this into T.Scope("V")}}
       tile.fill %u : !tile.buffer<32xf32, UB> with %one : f32
-      // expected-error@+1 {{'u' is in UB, which the cube core of this T.Scope cannot reach}}
+      // expected-error@+1 {{'u' is in UB, which the cube core of this T.Scope cannot reach: put this into T.Scope("V")}}
       tile.atomic_tile add %u : !tile.buffer<32xf32, UB> into %O : !tile.buffer<32xf32, global>
       tile.parallel (%i) in [32] {
-        // expected-error@+1 {{'u' is in UB, which the cube core of this T.Scope cannot reach}}
+        // expected-error@+1 {{'u' is in UB, which the cube core of this T.Scope cannot reach: put this into T.Scope("V")}}
         %v = tile.load %u[%i] : !tile.buffer<32xf32, UB>
         tile.store %v, %u[%i] : !tile.buffer<32xf32, UB>
       }
     }
     // expected-note@+1 {{T.Scope is here}}
     ascend.scope vector {
-      // expected-error@+1 {{'p' is in L1, which the vector cores of this T.Scope cannot reach}}
+      // expected-error@+1 {{'p' is in L1, which the vector cores of this T.Scope cannot reach: put this into T.Scope("C")}}
       tile.fill %p : !tile.buffer<32x32xf16, L1> with %half : f16
     }
   }
