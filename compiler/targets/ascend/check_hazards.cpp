@@ -157,10 +157,10 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (!structured) // else first turns may end early
       warnOfSharedLines(getOperation());
     warnOfCubeParts();
-    checkBothVectorCores();
+    const bool areMatched = succeeded(checkBothVectorCores());
     hasOwnCrossFlags = model->hasOwnCrossFlags;
     OwnCrossFlags own = OwnCrossFlags::LeftOut;
-    if (model->hasOwnCrossFlags && checkBetweenCores()) {
+    if (model->hasOwnCrossFlags && checkBetweenCores(areMatched)) {
       own = OwnCrossFlags::WithoutGlobal;
       model = buildProgram(checked, own);
     }
@@ -290,9 +290,10 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   /// Of the kernel's own flags to the cube core, which waits until both vector cores have set one: whether
   /// branches on vid leave only one of them to do so.
-  void checkBothVectorCores() {
+  LogicalResult checkBothVectorCores() {
     if (!launchKindOf(getOperation()).hasTwoVectors)
-      return;
+      return success();
+    bool areMatched = true;
     std::map<int64_t, std::array<SetCrossFlagOp, 2>> sets; // by flag and vector core
     getOperation().walk([&](SetCrossFlagOp set) {
       auto scope = set->getParentOfType<ScopeOp>();
@@ -311,13 +312,16 @@ struct CheckHazards : KernelPass<CheckHazards> {
           set.emitError() << "cross-core flag " << flag << " is set by vector core " << core
                           << " of a block only, but the cube core waits for both: set it outside "
                              "of the branch on the vector core's number";
-          signalPassFailure();
+          areMatched = false;
         }
+    if (!areMatched)
+      signalPassFailure();
+    return success(areMatched);
   }
 
   /// What flags of the kernel's own between cores order: all that touches global memory. False if it can't
-  /// be told.
-  bool checkBetweenCores() {
+  /// be told, which is said where nothing is known to be wrong.
+  bool checkBetweenCores(bool areMatched) {
     ownOrder = std::make_shared<OwnOrder>(checked);
     const ModelOfKernel& model = ownOrder->model();
     if (model.unknownCrossFlag)
@@ -339,7 +343,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     }
     if (counts.kind == model::CrossCounts::Kind::WrongSoFar)
       warnOfCounts(counts, model);
-    else if (!isFollowed)
+    else if (!isFollowed && areMatched)
       leaveCrossFlagsToHost(model);
     if (!isFollowed)
       return false;
