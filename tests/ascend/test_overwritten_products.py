@@ -22,9 +22,12 @@ FORMS = [
     "function",
     "broadcast",
     "transpose",
+    "numbers",
+    "numbers by 3",
+    "as one row",
 ]
 #: These take some of the product.
-PARTLY = ["upper half", "but one row", "guarded nest"]
+PARTLY = ["upper half", "but one row", "guarded nest", "numbers of the upper half", "its rows"]
 
 
 def kernel(form: str) -> Any:  # noqa: ANN401, C901
@@ -63,6 +66,14 @@ def kernel(form: str) -> Any:  # noqa: ANN401, C901
                 T.tile.broadcast(c, u[0:1, :], axis=0)
             elif form == "transpose":
                 T.tile.transpose(c, u)
+            elif form == "numbers":
+                T.tile.createvecindex(c, 5)
+            elif form == "numbers by 3":
+                T.tile.arith_progression(c, 5, 3, SIZE * SIZE)
+            elif form == "as one row":
+                row = T.reshape(c, (SIZE * SIZE,))
+                for i in T.Parallel(SIZE * SIZE):
+                    row[i] = 7.0
             elif form == "upper half":
                 T.copy(D[0:HALF, :], c[0:HALF, :])
             elif form == "but one row":
@@ -71,6 +82,12 @@ def kernel(form: str) -> Any:  # noqa: ANN401, C901
                 for i, j in T.Parallel(SIZE, SIZE):
                     if i < j:
                         c[i, j] = u[i, j] + 1.0
+            elif form == "numbers of the upper half":
+                T.tile.createvecindex(c[0:HALF, :], 5)
+            elif form == "its rows":  # one name for it takes what is written by the other
+                row = T.reshape(c, (SIZE * SIZE,))
+                for i in T.Parallel(SIZE * SIZE):
+                    row[i] = row[i] + 7.0
             T.tile.mul(c, c, 2.0)
             T.copy(c, C)
 
@@ -79,6 +96,7 @@ def kernel(form: str) -> Any:  # noqa: ANN401, C901
 
 def wanted(form: str, a: Any, d: Any) -> Any:  # noqa: ANN401
     c, d = a.astype(np.float64) @ a, d.astype(np.float64)
+    numbers = np.arange(SIZE * SIZE, dtype=np.float64).reshape(SIZE, SIZE)
     upper = np.triu(np.ones_like(d, dtype=bool), 1)
     whole = {
         "fill": np.ones_like(d),
@@ -86,6 +104,11 @@ def wanted(form: str, a: Any, d: Any) -> Any:  # noqa: ANN401
         "function": d + 1,
         "broadcast": np.broadcast_to(d[0], d.shape),
         "transpose": d.T,
+        "numbers": numbers + 5,
+        "numbers by 3": 3 * numbers + 5,
+        "as one row": np.full_like(d, 7),
+        "numbers of the upper half": np.vstack([numbers[:HALF] + 5, c[HALF:]]),
+        "its rows": c + 7,
         "upper half": np.vstack([d[:HALF], c[HALF:]]),
         "but one row": np.vstack([d[:-1], c[-1:]]),
         "guarded nest": np.where(upper, d + 1, c),

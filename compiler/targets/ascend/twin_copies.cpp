@@ -54,17 +54,27 @@ SmallVector<BufferRegion> regionsOf(Operation* op) {
       .Default([](Operation*) { return SmallVector<BufferRegion>(); });
 }
 
-/// Whether a nest stores each element of a tile, and takes none of it: `c[i, j] = ...` over all of c.
-bool isStoreToAll(tile::StoreOp store, Value tile) {
+/// Whether a nest stores each element of a tile, under its own name or a view's, and takes none of it: `c[i, j] = ...`
+/// over all of c.
+bool isStoreToAll(tile::StoreOp store, Value buffer, Value tile) {
   auto nest = dyn_cast<tile::ParallelOp>(store->getParentOp());
-  if (!nest || !llvm::equal(store.getIndices(), nest.getInductionVars()))
+  if (!nest || store.getBuffer() != buffer ||
+      !llvm::equal(store.getIndices(), nest.getInductionVars()))
     return false;
-  const ArrayRef<int64_t> shape = cast<tile::BufferType>(tile.getType()).getShape();
-  const bool isAll = llvm::all_of_zip(nest.getMixedExtents(), shape, [](auto extent, int64_t size) {
-    return getConstantIntValue(extent) == size;
-  });
-  return isAll && llvm::count_if(tile.getUsers(),
-                                 [&](Operation* user) { return nest->isAncestor(user); }) == 1;
+  const auto type = cast<tile::BufferType>(buffer.getType()),
+             whole = cast<tile::BufferType>(tile.getType());
+  const auto bitsOf = [](tile::BufferType each) {
+    return ShapedType::getNumElements(each.getShape()) * int64_t(each.getElementBits());
+  };
+  const bool isAll =
+      type.hasStaticShape() && whole.hasStaticShape() && bitsOf(type) == bitsOf(whole) &&
+      llvm::all_of_zip(nest.getMixedExtents(), type.getShape(), [](auto extent, int64_t size) {
+        return getConstantIntValue(extent) == size;
+      });
+  const auto mayTake = [&](Operation* user) {
+    return isa<tile::AddressOp>(user) || (user != store && nest->isAncestor(user));
+  };
+  return isAll && llvm::none_of(npu::usersOf(tile), mayTake);
 }
 
 /// Whether it writes all of the part that it names, and reads nothing of the tile.
@@ -80,9 +90,8 @@ void addUses(TwinUses& uses, Operation* user, Value buffer) {
       addUses(uses, next, user->getResult(0));
     return;
   }
-  if (auto store = dyn_cast<tile::StoreOp>(user);
-      store && buffer == uses.tile && isStoreToAll(store, buffer)) {
-    uses.others.push_back({user, BufferRegion::whole(buffer), false, /*overwrites=*/true});
+  if (auto store = dyn_cast<tile::StoreOp>(user); store && isStoreToAll(store, buffer, uses.tile)) {
+    uses.others.push_back({user, BufferRegion::whole(uses.tile), false, /*overwrites=*/true});
     return;
   }
   const bool reads = isReader(user, buffer);
