@@ -20,6 +20,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/analysis/insertion_places.h"
+#include "compiler/targets/ascend/analysis/turn_order.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/mark_statements.h"
@@ -308,6 +309,12 @@ struct InsertFlags : KernelPass<InsertFlags> {
     unmarkStatements(getOperation());
   }
 
+  /// The branches around the two on the number of the loop that carries it leave it no turns.
+  static bool isInNoRun(const Hazard& hazard) {
+    return hazard.carriedBy &&
+           model::isNeverBehind(*hazard.later, *hazard.earlier, *hazard.carriedBy);
+  }
+
   /// Takes out what the kernel's own flags, there and back, order too: the model knows nothing of them.
   void dropOrderedByOwnFlags(ModelOfKernel& model, const model::Conflicts& conflicts,
                              ArrayRef<Insertion> insertions) {
@@ -320,7 +327,8 @@ struct InsertFlags : KernelPass<InsertFlags> {
       const std::vector<Hazard> with = check(model.program, conflicts).hazards,
                                 without = check(model.program, conflicts, number).hazards;
       return llvm::all_of(without, [&](const Hazard& hazard) {
-        return llvm::is_contained(with, hazard) || order.tellsOf(hazard, conflicts);
+        return llvm::is_contained(with, hazard) || isInNoRun(hazard) ||
+               order.tellsOf(hazard, conflicts);
       });
     };
     for (const Insertion& insertion : insertions) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/overlap.h"
 
+#include "compiler/targets/ascend/analysis/program.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -9,11 +11,6 @@ namespace tilewright::ascend::model {
 namespace {
 
 constexpr int64_t farthest = int64_t{1} << 60;
-
-int64_t floorDiv(int64_t a, int64_t b) {
-  const int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
 
 int64_t product(int64_t a, int64_t b) {
   int64_t result = 0;

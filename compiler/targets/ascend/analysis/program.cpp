@@ -15,6 +15,24 @@ std::string nameOf(Queue queue) {
   return (queue.agent == Agent::Cube ? "cube." : "vector.") + nameOf(queue.pipe);
 }
 
+Comparison opposite(Comparison kind) {
+  switch (kind) {
+  case Comparison::Equal:
+    return Comparison::NotEqual;
+  case Comparison::NotEqual:
+    return Comparison::Equal;
+  case Comparison::Less:
+    return Comparison::GreaterOrEqual;
+  case Comparison::LessOrEqual:
+    return Comparison::Greater;
+  case Comparison::Greater:
+    return Comparison::LessOrEqual;
+  case Comparison::GreaterOrEqual:
+    return Comparison::Less;
+  }
+  return kind;
+}
+
 bool hasEvent(Agent agent, Pipe from, Pipe to) {
   const auto isPair = [&](Pipe a, Pipe b) {
     return (from == a && to == b) || (from == b && to == a);

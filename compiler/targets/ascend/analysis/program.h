@@ -59,6 +59,11 @@ constexpr int64_t floorMod(int64_t number, int64_t modulus) {
   return (number % modulus + modulus) % modulus;
 }
 
+/// The quotient, rounded down.
+constexpr int64_t floorDiv(int64_t number, int64_t by) {
+  return number / by - (number % by != 0 && (number < 0) != (by < 0));
+}
+
 /// Adds to an offset: `bytes` times the number of the iteration of `loop` (from 0), or times that
 /// number plus `shift`, modulo `modulus`. A `loop` that is no node's number is a value that never
 /// changes; with a modulus it is any number, another one each time.
@@ -188,6 +193,9 @@ struct Sync {
 };
 
 enum class Comparison : uint8_t { Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual };
+
+/// What holds where that doesn't.
+Comparison opposite(Comparison kind);
 
 /// How a number compares with 0 that lies between `constant` plus the terms and `spread` above that.
 struct Condition {

@@ -59,24 +59,6 @@ std::optional<Sum> sumOf(const Condition& condition) {
   return isSmallEnough ? std::optional(std::move(sum)) : std::nullopt;
 }
 
-Comparison opposite(Comparison kind) {
-  switch (kind) {
-  case Comparison::Equal:
-    return Comparison::NotEqual;
-  case Comparison::NotEqual:
-    return Comparison::Equal;
-  case Comparison::Less:
-    return Comparison::GreaterOrEqual;
-  case Comparison::LessOrEqual:
-    return Comparison::Greater;
-  case Comparison::Greater:
-    return Comparison::LessOrEqual;
-  case Comparison::GreaterOrEqual:
-    return Comparison::Less;
-  }
-  return kind;
-}
-
 class Settler {
 public:
   explicit Settler(Program& program) : program(program) {
