@@ -36,7 +36,7 @@ func.func @to_gemm() {
 }
 
 // -----
-// The vector cores don't know the cube core's variable.
+// The vector cores have no number of theirs for the cube core's variable, and need their own elsewhere.
 func.func @by_variable() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -51,6 +51,9 @@ func.func @by_variable() {
       %at = arith.index_cast %held : i32 to index
       // expected-error@+1 {{unsupported on ascend: 'c' goes from L0C to UB here, which takes both kinds of core, but the vector cores can't come here as the cube core of this T.Scope can: a variable or an element that is read in the scope says whether or where; put this copy outside of T.Scope}}
       tile.copy %c : !tile.buffer<32x32xf32, L0C> to %u[%at, 0] [32, 32] : !tile.buffer<64x32xf32, UB>
+    }
+    ascend.scope vector {
+      %own = tile.load %n[] : !tile.buffer<si32, var>
     }
   }
   return

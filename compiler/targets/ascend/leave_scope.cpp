@@ -96,11 +96,15 @@ void setVidOfCube(tile::ParallelOp nest) {
   });
 }
 
-/// Those of the operations from `first` up to `end` that have values for what stands elsewhere.
-DenseSet<Operation*> neededElsewhere(Block::iterator first, Block::iterator end) {
+/// Those of the operations from `first` up to `end` that have values for what stands elsewhere, or are among `ofBoth`.
+DenseSet<Operation*> neededElsewhere(Block::iterator first, Block::iterator end,
+                                     const DenseSet<Operation*>& ofBoth) {
   DenseSet<Operation*> here, needed;
-  for (Operation& op : llvm::make_range(first, end))
+  for (Operation& op : llvm::make_range(first, end)) {
     here.insert(&op);
+    if (ofBoth.contains(&op))
+      needed.insert(&op);
+  }
   for (Operation& op : llvm::reverse(llvm::make_range(first, end)))
     for (Operation* user : op.getUsers()) {
       Operation* holder = op.getBlock()->findAncestorOpInBlock(*user);
@@ -110,9 +114,10 @@ DenseSet<Operation*> neededElsewhere(Block::iterator first, Block::iterator end)
   return needed;
 }
 
-/// The operations from `first` up to `end` in scopes, between which values are that others need, too.
-void enclose(Block::iterator first, Block::iterator end, Agent agent) {
-  const DenseSet<Operation*> needed = neededElsewhere(first, end);
+/// The operations from `first` up to `end` in scopes, between which is what others need, too.
+void enclose(Block::iterator first, Block::iterator end, Agent agent,
+             const DenseSet<Operation*>& ofBoth) {
+  const DenseSet<Operation*> needed = neededElsewhere(first, end, ofBoth);
   ScopeOp scope;
   for (Operation& op : llvm::make_early_inc_range(llvm::make_range(first, end))) {
     if (needed.contains(&op)) {
@@ -137,7 +142,8 @@ SmallVector<Operation*> wayTo(Operation* op, ScopeOp scope) {
   return way;
 }
 
-void leave(Operation* op) {
+/// `ofBoth`: what the other kind of core does, too.
+void leave(Operation* op, const DenseSet<Operation*>& ofBoth = {}) {
   auto scope = op->getParentOfType<ScopeOp>();
   const Agent agent = scope.getAgent();
   const SmallVector<Operation*> way = wayTo(op, scope);
@@ -148,8 +154,8 @@ void leave(Operation* op) {
   scope->getBlock()->getOperations().splice(end, body.getOperations());
   scope.erase();
   for (Operation* around : llvm::reverse(way)) {
-    enclose(begin, around->getIterator(), agent);
-    enclose(std::next(around->getIterator()), end, agent);
+    enclose(begin, around->getIterator(), agent, ofBoth);
+    enclose(std::next(around->getIterator()), end, agent, ofBoth);
     if (around == op)
       break;
     for (Region& region : around->getRegions())
@@ -157,7 +163,7 @@ void leave(Operation* op) {
         const Block::iterator last =
             block.mightHaveTerminator() ? block.getTerminator()->getIterator() : block.end();
         if (!block.findAncestorOpInBlock(*op)) {
-          enclose(block.begin(), last, agent);
+          enclose(block.begin(), last, agent, ofBoth);
           continue;
         }
         begin = block.begin();
@@ -181,23 +187,73 @@ bool mayBeLeft(ScopeOp scope, ArrayRef<Operation*> way) {
       .wasInterrupted();
 }
 
-/// Whether a number comes from what the cores of a scope have loaded or found out there.
-bool isKnownIn(Value number, ScopeOp scope) {
-  Operation* op = number.getDefiningOp();
-  if (isa<tile::BufferType>(number.getType()) || !op)
-    return false;
-  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+Value conditionOf(tile::WhileOp loop) {
+  return cast<tile::ConditionOp>(loop.getCondition().front().getTerminator()).getCondition();
+}
+
+/// What the other kind of core can find out as the cores of a scope do on their way to an operation in it.
+class KnownToBoth {
+public:
+  KnownToBoth(Operation* op, ScopeOp scope) : way(wayTo(op, scope)), scope(scope) {}
+
+  /// A number that doesn't come from what only the cores of the scope have loaded or found out there.
+  bool knows(Value number) {
+    Operation* op = number.getDefiningOp();
+    if (isa<tile::BufferType>(number.getType()) || !op)
+      return true;
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      const bool isVariable = load.getBuffer().getType().getSpace() == tile::MemorySpace::Var;
+      return isVariable ? knowsVariable(load.getBuffer()) : !scope->isAncestor(op);
+    }
+    return (!scope->isAncestor(op) || isPure(op) || isa<VectorIdOp>(op)) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return knows(operand); });
+  }
+
+  /// How often a loop or branch of the way runs, and where.
+  bool knowsWay(Operation* around) {
+    if (auto loop = dyn_cast<tile::WhileOp>(around))
+      return knows(conditionOf(loop));
+    return llvm::all_of(around->getOperands(), [&](Value each) { return knows(each); });
+  }
+
+  /// The stores in the scope on which that depends.
+  const DenseSet<Operation*>& storesOfBoth() const {
+    return stores;
+  }
+
+private:
+  /// What is stored in no scope, or on the way and of such numbers: each kind of core has a variable of its own, so
+  /// where only one reads it, the other one may go along.
+  bool knowsVariable(Value variable) {
+    const SmallVector<Operation*> users = npu::usersOf(npu::storageOf(variable));
     const auto isStoredInScope = [](Operation* user) {
       return isa<tile::StoreOp>(user) && user->getParentOfType<ScopeOp>();
     };
-    const bool isVariable = load.getBuffer().getType().getSpace() == tile::MemorySpace::Var;
-    return scope->isAncestor(op) ||
-           (isVariable &&
-            llvm::any_of(npu::usersOf(npu::storageOf(load.getBuffer())), isStoredInScope));
+    if (llvm::none_of(users, isStoredInScope) || !seen.insert(variable).second)
+      return true;
+    return llvm::all_of(users, [&](Operation* user) {
+      auto store = dyn_cast<tile::StoreOp>(user);
+      const bool isInScope = user->getParentOfType<ScopeOp>() == scope;
+      return isa<tile::LoadOp>(user) ? isInScope : store && mayBeOfBoth(store, isInScope);
+    });
   }
-  return (scope->isAncestor(op) && !isPure(op) && !isa<VectorIdOp>(op)) ||
-         llvm::any_of(op->getOperands(), [&](Value operand) { return isKnownIn(operand, scope); });
-}
+
+  bool mayBeOfBoth(tile::StoreOp store, bool isInScope) {
+    Operation* around = store->getParentOp();
+    if ((isInScope && around != scope && !llvm::is_contained(way, around)) ||
+        (!isInScope && store->getParentOfType<ScopeOp>()) || npu::differsByVid(store.getValue()) ||
+        !knows(store.getValue()))
+      return false;
+    if (isInScope)
+      stores.insert(store);
+    return true;
+  }
+
+  SmallVector<Operation*> way;
+  ScopeOp scope;
+  DenseSet<Value> seen;
+  DenseSet<Operation*> stores;
+};
 
 } // namespace
 
@@ -226,7 +282,11 @@ void leaveCubeScope(tile::ParallelOp nest) {
 }
 
 void leaveScope(tile::CopyOp copy) {
-  leave(copy);
+  auto scope = copy->getParentOfType<ScopeOp>();
+  KnownToBoth known(copy, scope);
+  for (Operation* around : wayTo(copy, scope))
+    known.knowsWay(around);
+  leave(copy, known.storesOfBoth());
   copy->setAttr(kLeftScopeAttr, UnitAttr::get(copy.getContext()));
 }
 
@@ -235,13 +295,15 @@ std::optional<std::string> whyInScope(tile::CopyOp copy) {
   const SmallVector<Operation*> way = wayTo(copy, scope);
   if (mayBeLeft(scope, way))
     return "a `break` or `continue` in the scope is not theirs";
+  KnownToBoth known(copy, scope);
   for (Operation* around : way) {
-    const bool isPassed = isa<tile::ForOp, scf::IfOp, tile::CopyOp>(around);
-    if (!isPassed || around->getNumResults() != 0)
-      return "a `while` around it is not theirs";
-    if (llvm::any_of(around->getOperands(), [&](Value each) { return isKnownIn(each, scope); }))
+    const bool isPassed = isa<tile::ForOp, tile::WhileOp, scf::IfOp, tile::CopyOp>(around);
+    if (!isPassed || around->getNumResults() != 0 || !known.knowsWay(around))
       return "a variable or an element that is read in the scope says whether or where";
-    if (scope.getAgent() == Agent::Cube && llvm::any_of(around->getOperands(), [](Value each) {
+    SmallVector<Value> asked(around->getOperands());
+    if (auto loop = dyn_cast<tile::WhileOp>(around))
+      asked.push_back(conditionOf(loop));
+    if (scope.getAgent() == Agent::Cube && llvm::any_of(asked, [](Value each) {
           return !isa<tile::BufferType>(each.getType()) && npu::differsByVid(each);
         }))
       return "vid, which is 0 in T.Scope(\"C\"), says whether or where";

@@ -20,6 +20,7 @@ inline constexpr llvm::StringLiteral kLeftScopeAttr = "ascend.left_scope";
 ///   ascend.scope vector { a }
 ///   tile.for .. { ascend.scope vector { b }; copy; ascend.scope vector { c } }
 ///   ascend.scope vector { d }
+/// with the stores of b and c to variables that say whether or where it is: both kinds of core count.
 void leaveScope(tile::CopyOp copy);
 
 /// Why that can't be, a sentence's end: the other kind of core can't come to it as those of the scope do.
