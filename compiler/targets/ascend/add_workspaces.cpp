@@ -72,7 +72,8 @@ struct CubeSide {
 };
 
 /// The first operation behind `op` in its block that touches `buffer`, maybe through a view, or that may leave
-/// the block; else the block's end.
+/// the block; else the block's end. There is one: a scope's block alone has no terminator, and what crosses has left it
+/// (check_scopes.cpp).
 Operation* firstUse(Operation* op, Value buffer) {
   const Value storage = npu::storageOf(buffer);
   Operation* next = op->getNextNode();
@@ -83,8 +84,7 @@ Operation* firstUse(Operation* op, Value buffer) {
         })
         .wasInterrupted();
   };
-  while (!next->hasTrait<OpTrait::IsTerminator>() && next->getNextNode() && !touches(next) &&
-         !hasExit(next))
+  while (!next->hasTrait<OpTrait::IsTerminator>() && !touches(next) && !hasExit(next))
     next = next->getNextNode();
   return next;
 }
