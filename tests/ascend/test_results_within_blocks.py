@@ -21,8 +21,11 @@ BY_HAND = {tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True}
 NEEDS_BLOCKS = "but the vector unit stores to UB from whole blocks of 32 bytes on"
 
 
-def one_row_a_turn(dtype: str, kind: str, clear: bool) -> Any:  # noqa: ANN401, FBT001
-    """As many rows as an argument says; the barriers matter where no flags are found."""
+FORMS = ("one row a turn", "four rows a turn", "columns in turn")
+
+
+def kernel(form: str, dtype: str, kind: str, clear: bool) -> Any:  # noqa: ANN401, FBT001
+    """The barriers matter where no flags are found."""
 
     @T.prim_func
     def main(A: T.Tensor((ROWS, COLUMNS), dtype), B: T.Tensor((ROOM,), dtype), n: T.int32):  # type: ignore[no-untyped-def]
@@ -32,56 +35,17 @@ def one_row_a_turn(dtype: str, kind: str, clear: bool) -> Any:  # noqa: ANN401, 
             T.copy(A, a)
             T.copy(B, b)
             T.barrier_all()
-            for i in T.serial(n):
-                T.reduce(a[i, :], b[FIRST + i : FIRST + i + 1], kind, 1, clear=clear)
-            T.barrier_all()
-            T.copy(b, B)
-
-    return main
-
-
-def four_rows_a_turn(dtype: str, kind: str, clear: bool) -> Any:  # noqa: ANN401, FBT001
-    @T.prim_func
-    def main(A: T.Tensor((ROWS, COLUMNS), dtype), B: T.Tensor((ROOM,), dtype), n: T.int32):  # type: ignore[no-untyped-def]
-        with T.Kernel(1, is_npu=True, threads=1) as _:
-            a = T.alloc_ub((ROWS, COLUMNS), dtype)
-            b = T.alloc_ub((ROOM,), dtype)
-            T.copy(A, a)
-            T.copy(B, b)
-            T.barrier_all()
-            for i in range(ROWS // 4):
-                T.reduce(
-                    a[i * 4 : i * 4 + 4, :],
-                    b[FIRST + i * 4 : FIRST + i * 4 + 4],
-                    kind,
-                    1,
-                    clear=clear,
-                )
-            T.barrier_all()
-            T.copy(b, B)
-
-    return main
-
-
-def columns_in_turn(dtype: str, kind: str, clear: bool) -> Any:  # noqa: ANN401, FBT001
-    """Results of two turns overlap."""
-
-    @T.prim_func
-    def main(A: T.Tensor((ROWS, COLUMNS), dtype), B: T.Tensor((ROOM,), dtype), n: T.int32):  # type: ignore[no-untyped-def]
-        with T.Kernel(1, is_npu=True, threads=1) as _:
-            a = T.alloc_ub((ROWS, COLUMNS), dtype)
-            b = T.alloc_ub((ROOM,), dtype)
-            T.copy(A, a)
-            T.copy(B, b)
-            T.barrier_all()
-            for i in range(4):
-                T.reduce(
-                    a[:, i * 16 : i * 16 + 16],
-                    b[FIRST + i : FIRST + i + 16],
-                    kind,
-                    0,
-                    clear=clear,
-                )
+            if form == "one row a turn":  # as many as an argument says
+                for i in T.serial(n):
+                    T.reduce(a[i, :], b[FIRST + i : FIRST + i + 1], kind, 1, clear=clear)
+            elif form == "four rows a turn":
+                for i in range(0, ROWS, 4):
+                    results = b[FIRST + i : FIRST + i + 4]
+                    T.reduce(a[i : i + 4, :], results, kind, 1, clear=clear)
+            else:  # the results of two turns overlap
+                for i in range(4):
+                    results = b[FIRST + i : FIRST + i + 16]
+                    T.reduce(a[:, i * 16 : i * 16 + 16], results, kind, 0, clear=clear)
             T.barrier_all()
             T.copy(b, B)
 
@@ -95,12 +59,12 @@ REDUCE = {
 }
 
 
-def wanted(form: Any, kind: str, a: Any, b: Any, n: int, clear: bool) -> Any:  # noqa: ANN401, FBT001
+def wanted(form: str, kind: str, a: Any, b: Any, n: int, clear: bool) -> Any:  # noqa: ANN401, FBT001
     """In float64; the numbers are small integers, so each dtype holds them all."""
     reduce, merge = REDUCE[kind]
     a, b = a.astype(np.float64), b.astype(np.float64)
-    parts = [(FIRST, reduce(a, axis=1)[: n if form is one_row_a_turn else ROWS])]
-    if form is columns_in_turn:
+    parts = [(FIRST, reduce(a, axis=1)[: n if form == "one row a turn" else ROWS])]
+    if form == "columns in turn":
         parts = [(FIRST + i, reduce(a[:, i * 16 : i * 16 + 16], axis=0)) for i in range(4)]
     for first, numbers in parts:
         place = slice(first, first + len(numbers))
@@ -110,18 +74,19 @@ def wanted(form: Any, kind: str, a: Any, b: Any, n: int, clear: bool) -> Any:  #
 
 GROUP, HAND = KernelGroup(AUTOMATIC), KernelGroup(BY_HAND)
 random = np.random.default_rng(39)
-for form, dtype, kind, clear in product(
-    (one_row_a_turn, four_rows_a_turn, columns_in_turn), FLOATS, REDUCE, (True, False)
-):
+for form, dtype, kind, clear in product(FORMS, FLOATS, REDUCE, (True, False)):
     if kind == "abssum" and not clear:  # refused, wherever the results are
         continue
     a, b = (
         random.integers(-4, 5, shape).astype(FLOATS[dtype]) for shape in ((ROWS, COLUMNS), ROOM)
     )
-    name = f"{form.__name__}: {kind} of {dtype}{'' if clear else ' and what was there'}"
+    name = f"{form}: {kind} of {dtype}{'' if clear else ' and what was there'}"
     for group in GROUP, HAND:
         group.add(
-            name, form(dtype, kind, clear), [a, b, 13], {1: wanted(form, kind, a, b, 13, clear)}
+            name,
+            kernel(form, dtype, kind, clear),
+            [a, b, 13],
+            {1: wanted(form, kind, a, b, 13, clear)},
         )
 
 
