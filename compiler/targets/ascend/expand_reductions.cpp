@@ -34,6 +34,7 @@
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/line_reductions.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/reduced_parts.h"
 #include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -66,121 +67,6 @@ std::optional<npu::ReduceKind> kindOf(tile::ReduceKind kind) {
 bool isOfMagnitudes(tile::ReduceOp reduce) {
   return reduce.getKind() == tile::ReduceKind::AbsSum ||
          reduce.getKind() == tile::ReduceKind::AbsMax;
-}
-
-/// What a reduction reads: `first` of `tile`, in rows that are `pitch` apart.
-struct Numbers {
-  Value tile, first;
-  int64_t pitch = 0;
-};
-
-bool isKnown(const BufferRegion& region) {
-  return !llvm::is_contained(region.staticExtents(), ShapedType::kDynamic);
-}
-
-/// A part of a tile of its own, as large as a region.
-BufferRegion makePart(ImplicitLocOpBuilder& builder, const BufferRegion& like, Type element,
-                      const char* name) {
-  SmallVector<int64_t> shape = like.staticExtents();
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    if (ShapedType::isDynamic(shape[dim]))
-      shape[dim] = std::max<int64_t>(stepsBehind(like, dim), 1);
-  BufferRegion part =
-      BufferRegion::whole(makeTemporary(builder, builder.getLoc(), shape, element, name));
-  part.extents = like.extents;
-  return part;
-}
-
-/// `instruction` for so many elements from a first one of each region on, row by row: no more than a row has, so that
-/// rows are known to be apart.
-void forEachPairOfRows(ImplicitLocOpBuilder& builder, UbRows from, const UbRows& to,
-                       function_ref<void(Value source, Value target, Value count)> instruction) {
-  const IndexMaker make(builder);
-  if (!isConstantIntValue(from.rows, 1))
-    from.columns = make.min(from.columns, make.index(std::min(from.pitch, to.pitch)));
-  forEachRow(builder, make, from, /*isDense=*/false, [&](Value row, Value count) {
-    instruction(rowStart(make, from, row), rowStart(make, to, row), count);
-  });
-}
-
-/// Copies by the scalar unit. Both have the same extents.
-void copyElements(ImplicitLocOpBuilder& builder, const BufferRegion& source,
-                  const BufferRegion& target) {
-  const IndexMaker make(builder);
-  const OpBuilder::InsertionGuard guard(builder);
-  SmallVector<Value> from, to;
-  for (size_t dim = 0; dim < source.extents.size(); ++dim) {
-    OpFoldResult step = make.index(0);
-    if (!isConstantIntValue(source.extents[dim], 1)) {
-      auto loop = tile::ForOp::create(builder, make.constant(0), make.value(source.extents[dim]),
-                                      make.constant(1));
-      builder.setInsertionPointToStart(loop.getBodyBlock());
-      step = loop.getInductionVar();
-    }
-    from.push_back(make.value(make.add(source.offsets[dim], step)));
-    to.push_back(make.value(make.add(target.offsets[dim], step)));
-  }
-  Value number = tile::LoadOp::create(builder, source.type().getScalarType(), source.buffer, from,
-                                      /*in_bounds=*/true);
-  tile::StoreOp::create(builder, number, target.buffer, to, /*in_bounds=*/true);
-}
-
-/// The magnitudes of all columns of a tile; rows lie as the tile's.
-Numbers magnitudesOfRows(ImplicitLocOpBuilder& builder, const Numbers& of, int64_t height,
-                         int64_t width) {
-  const IndexMaker make(builder);
-  const Type element = cast<BufferType>(of.tile.getType()).getElementType();
-  const int64_t elements = (height - 1) * of.pitch + std::max(of.pitch, width);
-  Value tile = makeTemporary(builder, builder.getLoc(), {elements}, element, "magnitudes");
-  npu::UnaryOp::create(builder, npu::UnaryKind::Abs, tile, make.constant(0), of.tile, of.first,
-                       make.constant((height - 1) * of.pitch + width), npu::RepeatAttr());
-  return {tile, make.constant(0), of.pitch};
-}
-
-/// Converts floats.
-void copyByNest(ImplicitLocOpBuilder& builder, const BufferRegion& source,
-                const BufferRegion& target) {
-  const Type from = source.type().getScalarType(), to = target.type().getScalarType();
-  const IndexMaker make(builder);
-  const std::optional<UbRows> rows = joinedRowsInUb(make, source),
-                              its = joinedRowsInUb(make, target);
-  if (!isKnown(source) && rows && its && !beginWithinBlocks(*rows, source.type()) &&
-      !beginWithinBlocks(*its, target.type())) { // nests have known extents
-    const npu::Rounding rounding = from.isF32() ? npu::Rounding::Rint : npu::Rounding::None;
-    return forEachPairOfRows(builder, *rows, *its, [&](Value first, Value itsFirst, Value count) {
-      npu::CastOp::create(builder, target.buffer, itsFirst, source.buffer, first, rounding, count,
-                          npu::RepeatAttr());
-    });
-  }
-  mapByNest(builder, source, target, [&](Value number) -> Value {
-    if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
-      return arith::ExtFOp::create(builder, to, number);
-    return arith::TruncFOp::create(builder, to, number);
-  });
-}
-
-/// The magnitudes of some columns of a tile, by a nest, for what lies between its rows is not read.
-/// There are two columns or more: rows of one number would lie side by side, not in whole blocks.
-Numbers magnitudesOfPart(ImplicitLocOpBuilder& builder, const BufferRegion& source) {
-  const SmallVector<int64_t> shape = tile::withoutUnitExtents(source.staticExtents());
-  Value tile =
-      makeTemporary(builder, builder.getLoc(), shape, source.type().getElementType(), "magnitudes");
-  mapByNest(builder, source, BufferRegion::whole(tile),
-            [&](Value number) -> Value { return math::AbsFOp::create(builder, number); });
-  return {tile, IndexMaker(builder).constant(0), npu::rowPitch(cast<BufferType>(tile.getType()))};
-}
-
-/// The magnitudes of so many rows and columns as the kernel knows.
-Numbers magnitudesOfCounts(ImplicitLocOpBuilder& builder, const BufferRegion& source,
-                           const UbRows& rows) {
-  const IndexMaker make(builder);
-  const BufferRegion part = makePart(builder, source, source.type().getElementType(), "magnitudes");
-  const UbRows its = *joinedRowsInUb(make, part);
-  forEachPairOfRows(builder, rows, its, [&](Value first, Value itsFirst, Value count) {
-    npu::UnaryOp::create(builder, npu::UnaryKind::Abs, part.buffer, itsFirst, source.buffer, first,
-                         count, npu::RepeatAttr());
-  });
-  return {part.buffer, make.constant(0), its.pitch};
 }
 
 bool isInWholeBlocks(const BufferRegion& region, size_t dim) {
@@ -257,7 +143,7 @@ private:
   /// bytes, or a single one may (`t[i : i + 1]`).
   std::optional<std::string> whyOwnTile() {
     const OpFoldResult start = ubOffset(make, target.type(), target.offsets);
-    if (!isKnown(target))
+    if (!isOfKnownExtents(target))
       return std::nullopt;
     if (const auto place = startWithinBlock(start, target.type(), reduce))
       return "begins " + *place;
@@ -378,15 +264,15 @@ private:
     return wide.empty() ? 1 : stepsBehind(from, wide.back());
   }
 
-  Numbers magnitudesOf(const BufferRegion& from, const UbRows& rows, int64_t height,
-                       int64_t width) {
+  ReducedNumbers magnitudesOf(const BufferRegion& from, const UbRows& rows, int64_t height,
+                              int64_t width) {
     const BufferType type = from.type();
     const bool isPart =
         height > 1 && (width != type.getShape().back() || rows.pitch != npu::rowPitch(type));
-    const Numbers numbers{from.buffer, make.value(rows.offset), rows.pitch};
-    return !isKnown(from) ? magnitudesOfCounts(builder, from, rows)
-           : isPart       ? magnitudesOfPart(builder, from)
-                          : magnitudesOfRows(builder, numbers, height, width);
+    const ReducedNumbers numbers{from.buffer, make.value(rows.offset), rows.pitch};
+    return !isOfKnownExtents(from) ? magnitudesOfCounts(builder, from, rows)
+           : isPart                ? magnitudesOfPart(builder, from)
+                                   : magnitudesOfRows(builder, numbers, height, width);
   }
 
   /// Of magnitudes of none the greatest is 0, of other numbers the lowest one.
@@ -419,13 +305,13 @@ private:
     Value space =
         makeTemporary(builder, builder.getLoc(), {scratch},
                       IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned), "scratch");
-    Numbers numbers{from.buffer, make.value(rows->offset), rows->pitch};
+    ReducedNumbers numbers{from.buffer, make.value(rows->offset), rows->pitch};
     if (isOfMagnitudes(reduce)) {
       numbers = magnitudesOf(from, *rows, height, width);
       PipeBarrierOp::create(builder, Pipe::V);
     }
     const auto count = [&](OpFoldResult number) {
-      return isKnown(from) ? Value() : make.value(number);
+      return isOfKnownExtents(from) ? Value() : make.value(number);
     };
     npu::ReduceOp::create(builder, *kindOf(reduce.getKind()), to.buffer,
                           make.value(ubOffset(make, to.type(), to.offsets)), numbers.tile,
