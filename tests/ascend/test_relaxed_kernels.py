@@ -110,6 +110,24 @@ def test_what_no_compiler_puts_in_is_found() -> None:
 
 
 @T.prim_func
+def stored_by_all(A: ROWS, C: ROWS):  # type: ignore[no-untyped-def]
+    """The same bytes by each block."""
+    with T.Kernel(4, is_npu=True, threads=1) as _:
+        x = T.alloc_ub((64,), "float32")
+        T.copy(A[0, :], x)
+        T.barrier_all()
+        T.copy(x, C[0, :])
+
+
+def test_cores_are_as_without_it() -> None:
+    """Nothing orders blocks, and that they write the same is no order."""
+    with pytest.raises(RuntimeError, match="nothing orders this write of 'C'"):
+        run(compiled(stored_by_all, ["--cce-auto-sync=on"])[0])
+    with pytest.raises(tilewright.KernelError, match="blocks of the grid"):
+        run(tilewright.compile(stored_by_all, target="reference"))
+
+
+@T.prim_func
 def of_half_a_tile(A: ROWS, C: ROWS):  # type: ignore[no-untyped-def]
     with T.Kernel(4, is_npu=True, threads=1) as cid:
         x = T.alloc_ub((64,), "float32")
