@@ -26,6 +26,7 @@ def to_gemm(form: str, threads: int | None) -> Any:  # noqa: ANN401, C901
         with T.Kernel(1, is_npu=True, threads=threads) as _:
             h = T.alloc_ub((SIDE, SIDE), "float16")
             p = T.alloc_L1((SIDE, SIDE), "float16")
+            q = T.alloc_L1((SIDE, SIDE), "float16")
             c = T.alloc_L0C((SIDE, SIDE), "float32")
             i = T.alloc_var("int32", init=0)
             if form == "while":
@@ -62,6 +63,15 @@ def to_gemm(form: str, threads: int | None) -> Any:  # noqa: ANN401, C901
                             T.copy(A[i, 0, 0], h)
                             T.copy(h, p)
                         i = i + 1
+            elif form == "two counters":  # of which each is one copy's
+                with T.Scope("V"):
+                    other = T.alloc_var("int32", init=0)
+                    for _ in T.serial(2):
+                        T.copy(A[2, 0, 0], h)
+                        T.copy(h[i * HALF : (i + 1) * HALF, :], p[i * HALF : (i + 1) * HALF, :])
+                        i = i + 1
+                        T.copy(h[other : other + HALF, :], q[other : other + HALF, :])
+                        other = other + HALF
             else:  # a turn of each
                 with T.Scope("V"):
                     while i < n:
@@ -72,7 +82,7 @@ def to_gemm(form: str, threads: int | None) -> Any:  # noqa: ANN401, C901
                             own = own + 1
                         i = i + 1
             with T.Scope("C"):
-                T.gemm_v0(p, p, c, init=True)
+                T.gemm_v0(p, q if form == "two counters" else p, c, init=True)
                 T.copy(c, C)
 
     return main
@@ -102,7 +112,7 @@ def from_gemm(scope: str, threads: int | None) -> Any:  # noqa: ANN401
 random = np.random.default_rng(41)
 matrices = random.integers(-3, 4, (4, SIDE, SIDE)).astype(np.float16)
 wide = matrices.astype(np.float64)
-FORMS = ["while", "counted first", "own variable", "where", "whether", "in turn"]
+FORMS = ["while", "counted first", "own variable", "where", "whether", "two counters", "in turn"]
 for threads in (1, 2, None):
     for form in FORMS:
         GROUP.add(

@@ -81,9 +81,18 @@ struct CheckScopes : KernelPass<CheckScopes> {
       else if (!isa<tile::AllocOp, tile::ViewOp, tile::DimOp>(op))
         others.push_back(op);
     });
-    for (tile::CopyOp copy : crossing)
-      if (failed(leave(copy)))
+    llvm::erase_if(crossing, [&](tile::CopyOp copy) {
+      const bool isRefused = failed(checkWay(copy));
+      if (isRefused)
         signalPassFailure();
+      return isRefused;
+    });
+    leaveScopes(crossing);
+    // As MarkOnce says of what stands outside.
+    for (tile::CopyOp copy : crossing)
+      if (mayHaveTwoVectors(copy->getParentOfType<tile::LaunchOp>()) &&
+          npu::doerOf(copy) == npu::Doer::FirstVector)
+        copy->setAttr(kOnceAttr, UnitAttr::get(copy.getContext()));
     DenseSet<Location> refused;
     for (Operation* op : others)
       if (failed(check(op, refused)))
@@ -91,7 +100,7 @@ struct CheckScopes : KernelPass<CheckScopes> {
   }
 
 private:
-  static LogicalResult leave(tile::CopyOp copy) {
+  static LogicalResult checkWay(tile::CopyOp copy) {
     const Agent agent = copy->getParentOfType<ScopeOp>().getAgent();
     if (const std::optional<std::string> why = whyInScope(copy)) {
       const bool isFromCube = copy.getSource().getType().getSpace() == MemorySpace::L0C;
@@ -103,11 +112,6 @@ private:
              << " can't come here as the " << coresOf(agent) << " of this T.Scope can: " << *why
              << "; put this copy outside of T.Scope";
     }
-    leaveScope(copy);
-    // As MarkOnce says of what stands outside.
-    if (mayHaveTwoVectors(copy->getParentOfType<tile::LaunchOp>()) &&
-        npu::doerOf(copy) == npu::Doer::FirstVector)
-      copy->setAttr(kOnceAttr, UnitAttr::get(copy.getContext()));
     return success();
   }
 

@@ -281,13 +281,19 @@ void leaveCubeScope(tile::ParallelOp nest) {
   setVidOfCube(nest);
 }
 
-void leaveScope(tile::CopyOp copy) {
-  auto scope = copy->getParentOfType<ScopeOp>();
-  KnownToBoth known(copy, scope);
-  for (Operation* around : wayTo(copy, scope))
-    known.knowsWay(around);
-  leave(copy, known.storesOfBoth());
-  copy->setAttr(kLeftScopeAttr, UnitAttr::get(copy.getContext()));
+void leaveScopes(ArrayRef<tile::CopyOp> copies) {
+  DenseSet<Operation*> ofBoth; // before a scope becomes several
+  for (tile::CopyOp copy : copies) {
+    auto scope = copy->getParentOfType<ScopeOp>();
+    KnownToBoth known(copy, scope);
+    for (Operation* around : wayTo(copy, scope))
+      known.knowsWay(around);
+    ofBoth.insert_range(known.storesOfBoth());
+  }
+  for (tile::CopyOp copy : copies) {
+    leave(copy, ofBoth);
+    copy->setAttr(kLeftScopeAttr, UnitAttr::get(copy.getContext()));
+  }
 }
 
 std::optional<std::string> whyInScope(tile::CopyOp copy) {

@@ -13,7 +13,7 @@ namespace tilewright::ascend {
 /// On a copy between the memories of both kinds of core that stood in a scope.
 inline constexpr llvm::StringLiteral kLeftScopeAttr = "ascend.left_scope";
 
-/// Takes a copy between the memories of both kinds of core out of its scope:
+/// Takes copies between the memories of both kinds of core out of their scopes:
 ///
 ///   ascend.scope vector { a; tile.for .. { b; copy; c }; d }
 /// becomes
@@ -21,7 +21,7 @@ inline constexpr llvm::StringLiteral kLeftScopeAttr = "ascend.left_scope";
 ///   tile.for .. { ascend.scope vector { b }; copy; ascend.scope vector { c } }
 ///   ascend.scope vector { d }
 /// with the stores of b and c to variables that say whether or where it is: both kinds of core count.
-void leaveScope(tile::CopyOp copy);
+void leaveScopes(llvm::ArrayRef<tile::CopyOp> copies);
 
 /// Why that can't be, a sentence's end: the other kind of core can't come to it as those of the scope do.
 std::optional<std::string> whyInScope(tile::CopyOp copy);
