@@ -20,6 +20,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/known_elements.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/possible_states.h"
@@ -30,6 +31,7 @@
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tilewright::ascend {
 namespace {
@@ -38,7 +40,7 @@ using namespace mlir;
 
 /// What all states in which a place was come to.
 struct Seen {
-  bool isTaken = false, isPassed = false;    ///< of branches
+  bool isTaken = false, isPassed = false;       ///< of branches
   std::optional<int64_t> leastTurns, mostTurns; ///< of loops; no most: not known
   bool isEndless = false;
   std::optional<IndexRange> range; ///< of reads
@@ -87,15 +89,19 @@ private:
 
   bool findWhatCounts() {
     bool isLeftOtherwise = false;
+    const auto add = [&](Operation* op) {
+      for (; op != launch && relevant.insert(op).second; op = op->getParentOp())
+        order[op->getBlock()].push_back(op);
+    };
+    elements.find(launch);
     launch.walk([&](Operation* op) {
       isLeftOtherwise |= isa<tile::BreakOp, tile::ContinueOp>(op);
       if (isa<tile::WhileOp>(op) || asksOrSays(op))
-        for (Operation* each = op; each != launch && relevant.insert(each).second;
-             each = each->getParentOp())
-          order[each->getBlock()].push_back(each);
+        add(op);
     });
     if (isLeftOtherwise)
       return false;
+    llvm::for_each(elements.users(), add);
     for (auto& [block, ops] : order)
       llvm::sort(ops, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
     for (BlockArgument argument : launch->getParentOfType<func::FuncOp>().getArguments())
@@ -115,9 +121,9 @@ private:
       return isFollowed(store.getBuffer());
     if (auto alloc = dyn_cast<tile::AllocOp>(op))
       return isFollowed(alloc);
-    return isa<scf::IfOp>(op) && llvm::any_of(op->getResultTypes(), [](Type type) {
-             return type.isIntOrIndex();
-           }) && !op->getParentOfType<tile::ParallelOp>();
+    return isa<scf::IfOp>(op) &&
+           llvm::any_of(op->getResultTypes(), [](Type type) { return type.isIntOrIndex(); }) &&
+           !op->getParentOfType<tile::ParallelOp>();
   }
 
   bool isFollowed(Value buffer) {
@@ -142,12 +148,12 @@ private:
       if (!relevant.contains(op))
         return;
       if (auto alloc = dyn_cast<tile::AllocOp>(op))
-        space.addSlot(alloc, rangeOfType(alloc.getType().getElementType()));
+        space.addSlot(alloc, rangeOfType(alloc.getType().getElementType())); // not used of tiles
       else if (auto loop = dyn_cast<tile::ForOp>(op))
         space.addSlot(loop.getInductionVar(), IndexRange{});
       else if (isa<tile::LoadOp, scf::IfOp>(op))
         for (Value result : op->getResults())
-          if (result.getType().isIntOrIndex())
+          if (result.getType().isIntOrIndex() || isa<tile::LoadOp>(op))
             space.addSlot(result, rangeOfType(result.getType()));
     });
   }
@@ -159,6 +165,8 @@ private:
       DenseSet<Value> found;
       SmallVector<Value> open;
       ops[at]->walk([&](Operation* op) { llvm::append_range(open, op->getOperands()); });
+      for (const unsigned slot : elements.slotsOf(ops[at]))
+        lastUses[slot] = at;
       while (!open.empty()) {
         const Value value = open.pop_back_val();
         if (!found.insert(value).second)
@@ -188,7 +196,8 @@ private:
     if (found != order.end())
       for (Operation* op : found->second)
         for (Value result : op->getResults())
-          if (const std::optional<unsigned> slot = space.slotOf(result); slot && !isa<tile::AllocOp>(op))
+          if (const std::optional<unsigned> slot = space.slotOf(result);
+              slot && !isa<tile::AllocOp>(op))
             for (PossibleState& state : states)
               space.forget(state, *slot);
     joinAll(states);
@@ -204,10 +213,14 @@ private:
   void runOp(Operation* op, PossibleStates& states) {
     steps += states.size();
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      const std::optional<unsigned> element = elements.slotOf(load);
       for (PossibleState& state : states) {
-        space.read(state, load, *space.slotOf(load.getBuffer()));
+        space.read(state, load, element ? *element : *space.slotOf(load.getBuffer()));
         noteRead(load, space.rangeOf(state, load));
       }
+    } else if (isOfTiles(op)) {
+      for (PossibleState& state : states)
+        elements.run(op, state);
     } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
       PossibleStates before = std::exchange(states, {});
       for (const PossibleState& state : before)
@@ -226,6 +239,15 @@ private:
     } else {
       runUnknown(op, states);
     }
+  }
+
+  /// Variables have no part in it.
+  bool isOfTiles(Operation* op) {
+    if (auto alloc = dyn_cast<tile::AllocOp>(op))
+      return !isFollowed(alloc);
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      return !isFollowed(store.getBuffer());
+    return isa<tile::FillOp, tile::CopyOp, tile::ReduceOp>(op);
   }
 
   void noteRead(tile::LoadOp load, IndexRange range) {
@@ -275,9 +297,10 @@ private:
         loop, states,
         [&](PossibleStates& all, PossibleStates& over) {
           PossibleStates going;
-          runAsking(asking, all, [&](const PossibleState& state) {
-            space.split(state, condition, going, over);
-          }, going, over);
+          runAsking(
+              asking, all,
+              [&](const PossibleState& state) { space.split(state, condition, going, over); },
+              going, over);
           all = std::move(going);
         },
         [&](PossibleStates& all) { runBlock(loop.getBody().front(), all); });
@@ -419,12 +442,14 @@ private:
 
   /// What stands in it may run in any way.
   void runUnknown(Operation* op, PossibleStates& states) {
+    for (PossibleState& state : states)
+      elements.run(op, state);
     op->walk([&](Operation* inner) {
       if (!relevant.contains(inner) || inner == op)
         return;
       auto store = dyn_cast<tile::StoreOp>(inner);
       for (PossibleState& state : states)
-        if (store)
+        if (store && isFollowed(store.getBuffer()))
           space.forget(state, *space.slotOf(store.getBuffer()));
     });
     op->walk([&](Operation* inner) {
@@ -437,10 +462,12 @@ private:
 
   tile::LaunchOp launch;
   StateSpace space;
+  KnownElements elements{space};
   DenseSet<Operation*> relevant;
   DenseMap<Block*, std::vector<Operation*>> order; ///< of what is relevant
   DenseMap<Value, bool> followed;
-  DenseMap<unsigned, size_t> lastUses; ///< by slot: the last operation of the launch that asks for it
+  DenseMap<unsigned, size_t>
+      lastUses; ///< by slot: the last operation of the launch that asks for it
   DenseMap<Operation*, Seen> seen;
   bool isNoting = true;
   size_t steps = 0;
@@ -494,6 +521,8 @@ private:
       loop.erase();
       return;
     }
+    forgetExits(loop);
+    run(loop.getCondition().front());
     run(loop.getBody().front());
     if (!isKnown)
       return;
@@ -520,6 +549,31 @@ private:
     loop.erase();
   }
 
+  /// Of a loop that no run leaves, nothing asks whether it has been left.
+  void forgetExits(tile::WhileOp loop) {
+    const WhileQuestion asked = questionOf(loop);
+    Operation* branch = asked.state ? asked.block->getParentOp() : nullptr;
+    const Seen* seen = branch ? follower.seenAt(branch) : nullptr;
+    if (!seen || seen->isPassed || !seen->isTaken)
+      return;
+    auto condition = cast<tile::ConditionOp>(loop.getCondition().front().getTerminator());
+    Value goesOn = condition.getCondition()
+                       .getDefiningOp<arith::CmpIOp>()
+                       .getLhs()
+                       .getDefiningOp<tile::LoadOp>()
+                       .getBuffer();
+    condition.getConditionMutable().assign(asked.condition);
+    inlineBefore(*asked.block, branch);
+    branch->erase();
+    for (Operation* user : llvm::make_early_inc_range(goesOn.getUsers())) {
+      if (isa<tile::LoadOp>(user))
+        llvm::for_each(llvm::make_early_inc_range(user->getUsers()),
+                       [](Operation* op) { op->erase(); });
+      user->erase();
+    }
+    goesOn.getDefiningOp()->erase();
+  }
+
   /// All but its terminator.
   static void inlineBefore(Block& block, Operation* place) {
     const auto end = block.mightHaveTerminator() ? std::prev(block.end()) : block.end();
@@ -534,8 +588,12 @@ private:
         variable->hasAttr(kExitStateAttr))
       return;
     OpBuilder at(load);
-    Value number = arith::ConstantOp::create(
-        at, load.getLoc(), at.getIntegerAttr(load.getValue().getType(), seen->range->low));
+    const Type type = load.getValue().getType();
+    const TypedAttr known =
+        type.isIntOrIndex()
+            ? TypedAttr(at.getIntegerAttr(type, seen->range->low))
+            : TypedAttr(at.getFloatAttr(type, std::bit_cast<double>(seen->range->low)));
+    Value number = arith::ConstantOp::create(at, load.getLoc(), known);
     load.getValue().replaceAllUsesWith(number);
     load.erase();
   }
@@ -555,8 +613,8 @@ struct FollowVariables : KernelPass<FollowVariables> {
 
   void runOnOperation() override {
     for (auto launch : getOperation().getOps<tile::LaunchOp>()) {
-      const bool hasWhile = launch.walk([](tile::WhileOp) { return WalkResult::interrupt(); })
-                                .wasInterrupted();
+      const bool hasWhile =
+          launch.walk([](tile::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted();
       Follower follower(launch);
       if (hasWhile && follower.run())
         Simplifier(follower).run(launch.getBody().front());

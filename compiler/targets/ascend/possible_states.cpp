@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/possible_states.h"
 
-#include "compiler/ir/memory_ops.h"
 #include "compiler/targets/ascend/integer_results.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -45,7 +44,9 @@ IndexRange restOf(IndexRange a, int64_t by, IndexRange all) {
 std::optional<bool> compared(arith::CmpIPredicate asked, IndexRange a, IndexRange b) {
   using arith::CmpIPredicate;
   const auto isBelow = [](IndexRange x, IndexRange y) -> std::optional<bool> {
-    return x.high < y.low ? std::optional(true) : x.low >= y.high ? std::optional(false) : std::nullopt;
+    return x.high < y.low    ? std::optional(true)
+           : x.low >= y.high ? std::optional(false)
+                             : std::nullopt;
   };
   const auto turned = [](std::optional<bool> known) {
     return known ? std::optional(!*known) : std::nullopt;
@@ -170,6 +171,8 @@ bool unite(PossibleState& into, const PossibleState& other) {
 } // namespace
 
 IndexRange rangeOfType(Type type) {
+  if (!type.isIntOrIndex())
+    return {};
   const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   if (width == 1)
     return {0, 1};
@@ -199,6 +202,8 @@ IndexRange StateSpace::rangeOf(const PossibleState& state, Value value) {
 }
 
 IndexRange StateSpace::compute(const PossibleState& state, Value value) {
+  if (const auto found = assumed.find(value); found != assumed.end())
+    return found->second;
   const IndexRange all = rangeOfType(value.getType());
   if (const std::optional<unsigned> slot = slotOf(value)) {
     const int variable = state.same[*slot];
@@ -209,6 +214,8 @@ IndexRange StateSpace::compute(const PossibleState& state, Value value) {
     return {number, number};
   }
   Operation* op = value.getDefiningOp();
+  if (auto load = dyn_cast_if_present<tile::LoadOp>(op))
+    return computeLoad(state, load);
   if (!op || op->getNumRegions() > 0 || op->getNumResults() != 1 ||
       !isa<arith::ArithDialect>(op->getDialect())) {
     const IndexRange known = value.getType().isInteger(1) ? all : ranges.rangeOf(value);
@@ -222,6 +229,8 @@ IndexRange StateSpace::compute(const PossibleState& state, Value value) {
 
 IndexRange StateSpace::computeOp(const PossibleState& state, Operation* op) {
   const IndexRange all = rangeOfType(op->getResult(0).getType());
+  if (isa<arith::CmpFOp, arith::FPToSIOp>(op))
+    return computeOfFloats(state, op, all);
   SmallVector<IndexRange> from;
   SmallVector<int64_t> numbers;
   for (Value operand : op->getOperands()) {
@@ -298,8 +307,8 @@ void StateSpace::assign(const PossibleState& state, unsigned slot, Value value,
   for (PossibleStates* each : {&holding, &others})
     for (PossibleState& one : *each) {
       const bool isAnswer = !others.empty() || holding.size() > 1;
-      const IndexRange range = isAnswer ? IndexRange{each == &holding, each == &holding}
-                                        : rangeOf(one, value);
+      const IndexRange range =
+          isAnswer ? IndexRange{each == &holding, each == &holding} : contentOf(one, value);
       assign(one, slot, range);
       into.push_back(std::move(one));
     }
@@ -343,7 +352,8 @@ bool StateSpace::narrowTo(PossibleState& state, Value value, IndexRange range) {
   if (Wide(from.low) + added < all.low || Wide(from.high) + added > all.high)
     return true;
   const auto back = [&](int64_t number) {
-    return int64_t(std::clamp<Wide>(Wide(number) - added, IndexRange::kLowest, IndexRange::kHighest));
+    return int64_t(
+        std::clamp<Wide>(Wide(number) - added, IndexRange::kLowest, IndexRange::kHighest));
   };
   return narrowTo(state, op->getOperand(0), {back(range.low), back(range.high)});
 }
@@ -356,7 +366,8 @@ bool StateSpace::narrow(PossibleState& state, arith::CmpIPredicate asked, Value 
   if (!plain || left.getType().isInteger(1))
     return true;
   cut(*plain, a, b);
-  return a.low <= a.high && b.low <= b.high && narrowTo(state, left, a) && narrowTo(state, right, b);
+  return a.low <= a.high && b.low <= b.high && narrowTo(state, left, a) &&
+         narrowTo(state, right, b);
 }
 
 void StateSpace::split(const PossibleState& state, Value condition, PossibleStates& holding,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/ir/index_ranges.h"
+#include "compiler/ir/memory_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/Operation.h>
@@ -14,7 +15,8 @@
 namespace tilewright::ascend {
 
 struct PossibleState {
-  std::vector<IndexRange> ranges; ///< by slot
+  /// By slot. A float that is known is its bits as a double; more than one number are any.
+  std::vector<IndexRange> ranges;
   /// By slot: the slot of the variable whose number it is, for one that was read and not assigned to since; else -1.
   std::vector<int> same;
 
@@ -30,10 +32,23 @@ public:
   /// A place for a number that states tell apart. By a variable's buffer: what it holds.
   unsigned addSlot(mlir::Value value, IndexRange first);
   std::optional<unsigned> slotOf(mlir::Value value) const;
+  /// For an element of a tile, where it lies in it.
+  unsigned addElement(mlir::Value tile, llvm::ArrayRef<int64_t> place);
+  struct Element {
+    llvm::SmallVector<int64_t> place;
+    unsigned slot = 0;
+  };
+  llvm::ArrayRef<Element> elementsOf(mlir::Value tile) const;
   /// In which nothing is known.
   PossibleState first() const;
 
   IndexRange rangeOf(const PossibleState& state, mlir::Value value);
+  /// Of a float that is known.
+  std::optional<double> floatOf(const PossibleState& state, mlir::Value value);
+  /// What a value is, as a slot has it.
+  IndexRange contentOf(const PossibleState& state, mlir::Value value);
+  /// What a value is taken to be until that is taken back: the numbers of a nest.
+  llvm::DenseMap<mlir::Value, IndexRange> assumed;
   /// From here on the variable is another number; what was read before stays.
   static void assign(PossibleState& state, unsigned variable, IndexRange range);
   /// The same of what `value` is, which may be a question: then its answers are told apart.
@@ -56,10 +71,14 @@ public:
 
 private:
   IndexRange compute(const PossibleState& state, mlir::Value value);
+  IndexRange computeLoad(const PossibleState& state, tile::LoadOp load);
+  std::optional<double> computeFloat(const PossibleState& state, mlir::Value value);
   IndexRange computeOp(const PossibleState& state, mlir::Operation* op);
+  IndexRange computeOfFloats(const PossibleState& state, mlir::Operation* op, IndexRange all);
   bool narrowTo(PossibleState& state, mlir::Value value, IndexRange range);
 
   llvm::DenseMap<mlir::Value, unsigned> slots;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Element>> elements;
   std::vector<IndexRange> firstRanges;
   IndexRanges ranges;
   unsigned fuel = 0;
