@@ -100,7 +100,8 @@ def load_kernel(source: str, folder: Path, name: str) -> Any:  # noqa: ANN401
 
 def many_runs(kernel: RandomKernel, more: int = 40) -> Iterator[list[Any]]:
     """Arguments for a kernel: those of its own runs, then others, for loops of other lengths, short
-    ones first; then tensors that name rows outside of others."""
+    ones first; then tensors that name rows outside of others, and such whose numbers lie elsewhere,
+    for what loops and branches ask of elements: near one number, or each by itself near another."""
     dice = random.Random(SEED)
     tensors = [*random_inputs(kernel, SEED).values(), np.zeros(kernel.output, np.float32)]
     for numbers in kernel.runs():
@@ -111,6 +112,14 @@ def many_runs(kernel: RandomKernel, more: int = 40) -> Iterator[list[Any]]:
     for value in (np.inf, -np.inf):
         for numbers in kernel.runs():
             yield [*(np.full_like(each, value) for each in tensors), *numbers.values()]
+    for time in range(3 * more):
+        spread, at = dice.choice([0, 1, 3, LIMIT]), dice.randint(-LIMIT, LIMIT)
+        made = []
+        for each in tensors:
+            middle = at if time % 2 else dice.randint(-LIMIT, LIMIT)
+            near = [middle + dice.randint(-spread, spread) for _ in range(each.size)]
+            made.append(np.clip(near, -LIMIT, LIMIT).astype(each.dtype).reshape(each.shape))
+        yield [*made, *(dice.choice([0, 1, 2, 3, 4, 5, 7]) for _ in kernel.numbers)]
 
 
 class Compiled:

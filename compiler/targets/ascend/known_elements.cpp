@@ -107,16 +107,23 @@ std::optional<IndexRange> copied(tile::CopyOp copy, const Part& source, const Pa
 } // namespace
 
 void KnownElements::find(tile::LaunchOp launch) {
+  constexpr size_t most = 64;
+  std::vector<Place> open;
   launch.walk([&](tile::LoadOp load) {
-    const Value tile = load.getBuffer();
-    const std::optional<SmallVector<int64_t>> place = placeOf(load);
-    if (!place || load->getParentOfType<tile::ParallelOp>() || !isPlainTile(tile) ||
-        !launch->isAncestor(tile.getDefiningOp()))
+    if (load->getParentOfType<tile::ParallelOp>() || load.getIndices().empty())
       return;
-    space.addElement(tile, *place);
-    if (!llvm::is_contained(tiles, tile))
-      tiles.push_back(tile);
+    if (std::optional<SmallVector<int64_t>> place = placeOf(load))
+      open.push_back({load.getBuffer(), std::move(*place)});
   });
+  for (size_t next = 0; next < open.size() && next < most; ++next) {
+    const Place place = open[next];
+    if (!isPlainTile(place.tile) || !launch->isAncestor(place.tile.getDefiningOp()))
+      continue;
+    space.addElement(place.tile, place.at);
+    if (!llvm::is_contained(tiles, place.tile))
+      tiles.push_back(place.tile);
+    addSources(place, open);
+  }
   for (Value tile : tiles)
     for (Operation* user : tile.getUsers()) {
       for (Operation* op = user; op != launch; op = op->getParentOp())
@@ -127,6 +134,43 @@ void KnownElements::find(tile::LaunchOp launch) {
     }
   for (Value tile : tiles)
     using_.push_back(tile.getDefiningOp());
+}
+
+/// The elements that it may come from: those at its own place in a nest that writes it, or in what is copied there whole.
+void KnownElements::addSources(const Place& place, std::vector<Place>& open) const {
+  const auto add = [&](Value tile, SmallVector<int64_t> at) {
+    const auto isIt = [&](const Place& each) { return each.tile == tile && each.at == at; };
+    if (isPlainTile(tile) && llvm::none_of(open, isIt))
+      open.push_back({tile, std::move(at)});
+  };
+  for (Operation* user : place.tile.getUsers()) {
+    auto copy = dyn_cast<tile::CopyOp>(user);
+    if (copy && copy.getTargetRegion().buffer == place.tile && copy.getTargetRegion().isWhole() &&
+        copy.getSourceRegion().isWhole() &&
+        copy.getSourceRegion().type().getShape() == copy.getTargetRegion().type().getShape())
+      add(copy.getSourceRegion().buffer, place.at);
+    auto store = dyn_cast<tile::StoreOp>(user);
+    auto nest = store ? dyn_cast<tile::ParallelOp>(store->getParentOp()) : tile::ParallelOp();
+    if (!nest)
+      continue;
+    DenseMap<Value, int64_t> numbers;
+    for (const auto& [index, at] : llvm::zip_equal(store.getIndices(), place.at))
+      if (llvm::is_contained(nest.getInductionVars(), index))
+        numbers[index] = at;
+    nest.walk([&](tile::LoadOp load) {
+      SmallVector<int64_t> at;
+      for (Value index : load.getIndices()) {
+        const auto number = numbers.find(index);
+        const std::optional<int64_t> constant =
+            number != numbers.end() ? number->second : getConstantIntValue(index);
+        if (!constant)
+          return;
+        at.push_back(*constant);
+      }
+      if (!at.empty())
+        add(load.getBuffer(), std::move(at));
+    });
+  }
 }
 
 std::optional<unsigned> KnownElements::slotOf(tile::LoadOp load) const {
@@ -186,6 +230,21 @@ void KnownElements::fill(tile::FillOp fill, PossibleState& state) {
 
 void KnownElements::copy(tile::CopyOp copy, PossibleState& state) {
   const tile::BufferRegion from = copy.getSourceRegion(), to = copy.getTargetRegion();
+  const bool isWhole = from.isWhole() && to.isWhole() && !copy.getTranspose() && !copy.getRelu() &&
+                       from.type().getShape() == to.type().getShape();
+  const bool isAlike = from.type().getElementType() == to.type().getElementType();
+  if (isWhole && !space.elementsOf(from.buffer).empty()) {
+    const PossibleState before = state;
+    for (const StateSpace::Element& each : space.elementsOf(to.buffer)) {
+      const StateSpace::Element* of =
+          llvm::find_if(space.elementsOf(from.buffer),
+                        [&](const auto& other) { return other.place == each.place; });
+      const bool isKnown = isAlike && of != space.elementsOf(from.buffer).end();
+      StateSpace::assign(state, each.slot,
+                         isKnown ? before.ranges[of->slot] : space.first().ranges[each.slot]);
+    }
+    return;
+  }
   const Part source(from, space, state), target(to, space, state);
   for (const StateSpace::Element& each : space.elementsOf(to.buffer)) {
     const Within within = target.has(each.place);

@@ -25,7 +25,11 @@ public:
   llvm::SmallVector<unsigned> slotsOf(mlir::Operation* op) const;
 
 private:
-  /// By tile that an operation has a part in.
+  struct Place {
+    mlir::Value tile;
+    llvm::SmallVector<int64_t> at;
+  };
+  void addSources(const Place& place, std::vector<Place>& open) const;
   void fill(tile::FillOp fill, PossibleState& state);
   void copy(tile::CopyOp copy, PossibleState& state);
   void runNest(tile::ParallelOp nest, PossibleState& state);
