@@ -444,20 +444,20 @@ private:
         return;
       }
     }
-    const std::optional<Begins> begins = beginsOf(loop, contents);
     Block& body = loop->getRegions().back().front();
     const std::optional<int64_t> all = turnsOf(loop);
-    if (begins && !begins->turns.empty() && all &&
-        (*all > kMostInTable || *all < int64_t(begins->turns.size()))) {
-      contents = begins->at(size_t(*all));
-      return;
-    }
     if (all && *all <= kMostInTable && !hasOwnExit(body) && !doesConditionStore(loop)) {
       for (int64_t turn = 0; turn < *all; ++turn) {
         turns[loop] = turn;
         execute(body, contents, nullptr);
       }
       turns.erase(loop);
+      return;
+    }
+    const std::optional<Begins> begins = beginsOf(loop, contents);
+    if (begins && !begins->turns.empty() && all &&
+        (*all > kMostInTable || *all < int64_t(begins->turns.size()))) {
+      contents = begins->at(size_t(*all));
       return;
     }
     if (begins && begins->turns.size() == 1)
