@@ -16,7 +16,8 @@
 /// loop is followed turn by turn, and where that doesn't end, until nothing new comes about. A branch that goes one way
 /// in all runs becomes that way, a loop without a turn is left out, and one that has no second turn is a branch; a
 /// variable that is one number wherever it is read there is that. Of other loops it is written how many turns they have.
-/// It stands behind StructureExits, so that exits are branches.
+/// It stands before StructureExits, so that only what is left of exits and of elements in conditions becomes branches, and
+/// once more behind it, where loops that are left in their first turn are none, and turns are what they stay.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -52,8 +53,7 @@ public:
 
   /// Whether all was followed to its end.
   bool run() {
-    if (!findWhatCounts())
-      return false;
+    findWhatCounts();
     PossibleStates states{space.first()};
     Block& body = launch.getBody().front();
     const auto& ops = order[&body];
@@ -87,20 +87,16 @@ private:
 
   // What counts -----------------------------------------------------------------------------------
 
-  bool findWhatCounts() {
-    bool isLeftOtherwise = false;
+  void findWhatCounts() {
     const auto add = [&](Operation* op) {
       for (; op != launch && relevant.insert(op).second; op = op->getParentOp())
         order[op->getBlock()].push_back(op);
     };
     elements.find(launch);
     launch.walk([&](Operation* op) {
-      isLeftOtherwise |= isa<tile::BreakOp, tile::ContinueOp>(op);
-      if (isa<tile::WhileOp>(op) || asksOrSays(op))
+      if (isa<tile::WhileOp, tile::BreakOp, tile::ContinueOp>(op) || asksOrSays(op))
         add(op);
     });
-    if (isLeftOtherwise)
-      return false;
     llvm::for_each(elements.users(), add);
     for (auto& [block, ops] : order)
       llvm::sort(ops, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
@@ -110,7 +106,6 @@ private:
       addRoot(argument);
     addSlots();
     findLastUses();
-    return true;
   }
 
   /// Variables, what is read of them, and what is asked before more is.
@@ -193,14 +188,20 @@ private:
         if (!states.empty() && !isTooLong())
           runOp(op, states);
     behind(states);
-    if (found != order.end())
-      for (Operation* op : found->second)
-        for (Value result : op->getResults())
-          if (const std::optional<unsigned> slot = space.slotOf(result);
-              slot && !isa<tile::AllocOp>(op))
-            for (PossibleState& state : states)
-              space.forget(state, *slot);
+    forgetRead(block, states);
     joinAll(states);
+  }
+  /// What a block has read is of no use behind it.
+  void forgetRead(Block& block, llvm::MutableArrayRef<PossibleState> states) {
+    const auto found = order.find(&block);
+    if (found == order.end() || states.empty())
+      return;
+    for (Operation* op : found->second)
+      for (Value result : op->getResults())
+        if (const std::optional<unsigned> slot = space.slotOf(result);
+            slot && !isa<tile::AllocOp>(op))
+          for (PossibleState& state : states)
+            space.forget(state, *slot);
   }
   void runBlock(Block& block, PossibleStates& states) {
     runBlock(block, states, [](PossibleStates&) {});
@@ -236,6 +237,9 @@ private:
       runFor(loop, states);
     } else if (auto scope = dyn_cast<ScopeOp>(op)) {
       runBlock(scope.getBody().front(), states);
+    } else if (isa<tile::BreakOp, tile::ContinueOp>(op)) {
+      llvm::append_range(isa<tile::BreakOp>(op) ? left : ended, states);
+      states.clear();
     } else {
       runUnknown(op, states);
     }
@@ -293,116 +297,113 @@ private:
   void runWhile(tile::WhileOp loop, PossibleStates& states) {
     Block& asking = loop.getCondition().front();
     const Value condition = cast<tile::ConditionOp>(asking.getTerminator()).getCondition();
-    runTurns(
-        loop, states,
-        [&](PossibleStates& all, PossibleStates& over) {
-          PossibleStates going;
-          runAsking(
-              asking, all,
-              [&](const PossibleState& state) { space.split(state, condition, going, over); },
-              going, over);
-          all = std::move(going);
-        },
-        [&](PossibleStates& all) { runBlock(loop.getBody().front(), all); });
-  }
-
-  /// What a condition has read is forgotten where it has been answered.
-  template <typename Split>
-  void runAsking(Block& asking, PossibleStates& all, Split split, PossibleStates& going,
-                 PossibleStates& over) {
-    const size_t first = over.size();
-    runBlock(asking, all, [&](PossibleStates& states) {
-      for (const PossibleState& state : states)
-        split(state);
-    });
-    const auto found = order.find(&asking);
-    const auto forgetRead = [&](PossibleState& state) {
-      for (Operation* op : found->second)
-        for (Value result : op->getResults())
-          if (const std::optional<unsigned> slot = space.slotOf(result))
-            space.forget(state, *slot);
+    const auto ask = [&](PossibleStates& all, PossibleStates& over) {
+      PossibleStates going;
+      const size_t first = over.size();
+      runBlock(asking, all, [&](PossibleStates& states) {
+        for (const PossibleState& state : states)
+          space.split(state, condition, going, over);
+      });
+      forgetRead(asking, going);
+      forgetRead(asking, llvm::MutableArrayRef(over).drop_front(first));
+      all = std::move(going);
     };
-    if (found == order.end())
-      return;
-    llvm::for_each(going, forgetRead);
-    for (PossibleState& state : llvm::drop_begin(over, ptrdiff_t(first)))
-      forgetRead(state);
+    runTurns(loop, states, ask);
   }
 
   void runFor(tile::ForOp loop, PossibleStates& states) {
     const Value number = loop.getInductionVar();
     const unsigned slot = *space.slotOf(number);
-    const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
     for (PossibleState& state : states)
       StateSpace::assign(state, slot, space.rangeOf(state, loop.getLower()));
-    runTurns(
-        loop, states,
-        [&](PossibleStates& all, PossibleStates& over) {
-          PossibleStates going;
-          for (const PossibleState& state : all) {
-            PossibleState yes = state, no = state;
-            if (space.narrow(yes, arith::CmpIPredicate::slt, number, loop.getUpper()))
-              going.push_back(std::move(yes));
-            if (space.narrow(no, arith::CmpIPredicate::sge, number, loop.getUpper()))
-              over.push_back(std::move(no));
-          }
-          all = std::move(going);
-        },
-        [&](PossibleStates& all) {
-          runBlock(loop.getBody().front(), all);
-          for (PossibleState& state : all) {
-            const IndexRange now = space.rangeOf(state, number);
-            constexpr int64_t most = int64_t{1} << 62;
-            const bool hasRoom = step && *step > 0 && *step < most && now.isWithin(-most, most);
-            StateSpace::assign(state, slot,
-                               hasRoom ? IndexRange{now.low + *step, now.high + *step}
-                                       : IndexRange{});
-          }
-        });
+    runTurns(loop, states, [&](PossibleStates& all, PossibleStates& over) {
+      PossibleStates going;
+      for (const PossibleState& state : all) {
+        PossibleState yes = state, no = state;
+        if (space.narrow(yes, arith::CmpIPredicate::slt, number, loop.getUpper()))
+          going.push_back(std::move(yes));
+        if (space.narrow(no, arith::CmpIPredicate::sge, number, loop.getUpper()))
+          over.push_back(std::move(no));
+      }
+      all = std::move(going);
+    });
     for (PossibleState& state : states)
       space.forget(state, slot);
   }
 
-  /// `ask` moves the states in which a loop is over to its second argument; `turn` runs its body in the others.
-  template <typename Ask, typename Turn>
-  void runTurns(Operation* loop, PossibleStates& states, Ask ask, Turn turn) {
+  void goOn(tile::ForOp loop, PossibleStates& states) {
+    constexpr int64_t most = int64_t{1} << 62;
+    const unsigned slot = *space.slotOf(loop.getInductionVar());
+    const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+    for (PossibleState& state : states) {
+      const IndexRange now = state.ranges[slot];
+      const bool hasRoom = step && *step > 0 && *step < most && now.isWithin(-most, most);
+      StateSpace::assign(state, slot,
+                         hasRoom ? IndexRange{now.low + *step, now.high + *step} : IndexRange{});
+    }
+  }
+
+  /// `ask` moves the states in which a loop is over to its second argument.
+  template <typename Ask> void runTurns(Operation* loop, PossibleStates& states, Ask ask) {
     PossibleStates over;
     const int64_t most = isLong() ? 3 : kMostTurns;
     for (int64_t turns = 0; !states.empty() && turns <= most && !isTooLong(); ++turns) {
-      const size_t before = over.size();
       ask(states, over);
-      noteTurns(loop, turns, over.size() > before, states.empty());
+      noteTurns(loop, turns, !over.empty());
       joinAll(states);
-      if (!states.empty())
-        turn(states);
+      if (states.empty())
+        break;
+      runTurn(loop, states, over);
+      noteTurns(loop, turns + 1, !over.empty());
     }
     if (!states.empty() && !isTooLong()) {
       if (Seen* at = noted(loop))
         at->isEndless = true;
-      runUntilKnown(states, over, ask, turn);
+      runUntilKnown(loop, states, over, ask);
     }
     states = std::move(over);
     joinAll(states);
   }
 
-  void noteTurns(Operation* loop, int64_t turns, bool isOneOver, bool areAllOver) {
+  /// Its body, in states in which it goes on; what leaves it is over.
+  void runTurn(Operation* loop, PossibleStates& states, PossibleStates& over) {
+    PossibleStates leftAround = std::exchange(left, {}), endedAround = std::exchange(ended, {});
+    Block& body = loop->getRegions().back().front();
+    runBlock(body, states);
+    if (!left.empty() || !ended.empty())
+      for (const auto& [block, ops] : order)
+        if (block == &body || loop->isProperAncestor(block->getParentOp()))
+          for (PossibleStates* each : {&left, &ended})
+            forgetRead(*block, *each);
+    llvm::append_range(over, left);
+    llvm::append_range(states, ended);
+    left = std::move(leftAround);
+    ended = std::move(endedAround);
+    if (auto counted = dyn_cast<tile::ForOp>(loop))
+      goOn(counted, states);
+    joinAll(states);
+  }
+
+  /// So many may be made, and, where one is over, no more.
+  void noteTurns(Operation* loop, int64_t turns, bool isOneOver) {
     Seen* at = noted(loop);
-    if (at && isOneOver)
+    if (!at)
+      return;
+    at->mostTurns = std::max(at->mostTurns.value_or(turns), turns);
+    if (isOneOver)
       at->leastTurns = std::min(at->leastTurns.value_or(turns), turns);
-    if (at && areAllOver)
-      at->mostTurns = std::max(at->mostTurns.value_or(turns), turns);
   }
 
   /// All further turns at once.
-  template <typename Ask, typename Turn>
-  void runUntilKnown(PossibleStates& states, PossibleStates& over, Ask ask, Turn turn) {
+  template <typename Ask>
+  void runUntilKnown(Operation* loop, PossibleStates& states, PossibleStates& over, Ask ask) {
     const PossibleState first = StateSpace::hullOf(states);
     PossibleState all = first;
     const auto runOnce = [&](PossibleStates& leaving) {
       PossibleStates now{all};
       ask(now, leaving);
       if (!now.empty())
-        turn(now);
+        runTurn(loop, now, leaving);
       now.push_back(first);
       return StateSpace::hullOf(now);
     };
@@ -469,6 +470,8 @@ private:
   DenseMap<unsigned, size_t>
       lastUses; ///< by slot: the last operation of the launch that asks for it
   DenseMap<Operation*, Seen> seen;
+  PossibleStates left,
+      ended; ///< of the loop that is being run: in which that, or its turn, is left
   bool isNoting = true;
   size_t steps = 0;
 };
@@ -476,7 +479,8 @@ private:
 /// Leaves out what no run comes to.
 class Simplifier {
 public:
-  explicit Simplifier(const Follower& follower) : follower(follower) {}
+  /// `tellTurns`: how many turns loops make is the same for all that follows.
+  Simplifier(const Follower& follower, bool tellTurns) : follower(follower), tellTurns(tellTurns) {}
 
   void run(Block& block) {
     for (Operation& op : llvm::make_early_inc_range(block)) {
@@ -486,7 +490,8 @@ public:
       } else if (auto loop = dyn_cast<tile::WhileOp>(op)) {
         simplify(loop, seen);
       } else if (auto loop = dyn_cast<tile::ForOp>(op)) {
-        if (seen && !seen->isEndless && seen->mostTurns && !loop->hasAttr(kMostTurnsAttr))
+        if (tellTurns && seen && !seen->isEndless && seen->mostTurns &&
+            !loop->hasAttr(kMostTurnsAttr))
           boundTurns(loop, *seen->mostTurns);
         run(*loop.getBodyBlock());
       } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
@@ -521,19 +526,20 @@ private:
       loop.erase();
       return;
     }
-    forgetExits(loop);
     run(loop.getCondition().front());
     run(loop.getBody().front());
+    Block &asking = loop.getCondition().front(), &body = loop.getBody().front();
     if (!isKnown)
       return;
-    if (*seen->mostTurns > 1) {
+    if (*seen->mostTurns > 1 || llvm::any_of(body, [](Operation& op) { return hasExit(&op); })) {
+      if (!tellTurns)
+        return;
       Builder builder(loop.getContext());
       loop->setAttr(kMostTurnsAttr, builder.getI64IntegerAttr(*seen->mostTurns));
       if (seen->leastTurns == seen->mostTurns)
         loop->setAttr(kAllTurnsAttr, builder.getUnitAttr());
       return;
     }
-    Block &asking = loop.getCondition().front(), &body = loop.getBody().front();
     auto condition = cast<tile::ConditionOp>(asking.getTerminator());
     inlineBefore(asking, loop);
     if (seen->leastTurns == 1) {
@@ -547,31 +553,6 @@ private:
                                   std::prev(body.end()));
     }
     loop.erase();
-  }
-
-  /// Of a loop that no run leaves, nothing asks whether it has been left.
-  void forgetExits(tile::WhileOp loop) {
-    const WhileQuestion asked = questionOf(loop);
-    Operation* branch = asked.state ? asked.block->getParentOp() : nullptr;
-    const Seen* seen = branch ? follower.seenAt(branch) : nullptr;
-    if (!seen || seen->isPassed || !seen->isTaken)
-      return;
-    auto condition = cast<tile::ConditionOp>(loop.getCondition().front().getTerminator());
-    Value goesOn = condition.getCondition()
-                       .getDefiningOp<arith::CmpIOp>()
-                       .getLhs()
-                       .getDefiningOp<tile::LoadOp>()
-                       .getBuffer();
-    condition.getConditionMutable().assign(asked.condition);
-    inlineBefore(*asked.block, branch);
-    branch->erase();
-    for (Operation* user : llvm::make_early_inc_range(goesOn.getUsers())) {
-      if (isa<tile::LoadOp>(user))
-        llvm::for_each(llvm::make_early_inc_range(user->getUsers()),
-                       [](Operation* op) { op->erase(); });
-      user->erase();
-    }
-    goesOn.getDefiningOp()->erase();
   }
 
   /// All but its terminator.
@@ -599,6 +580,7 @@ private:
   }
 
   const Follower& follower;
+  bool tellTurns;
 };
 
 struct FollowVariables : KernelPass<FollowVariables> {
@@ -611,21 +593,26 @@ struct FollowVariables : KernelPass<FollowVariables> {
     registry.insert<scf::SCFDialect, arith::ArithDialect>();
   }
 
+  FollowVariables() = default;
+  explicit FollowVariables(bool tellTurns) : tellTurns(tellTurns) {}
+
   void runOnOperation() override {
     for (auto launch : getOperation().getOps<tile::LaunchOp>()) {
       const bool hasWhile =
           launch.walk([](tile::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted();
       Follower follower(launch);
       if (hasWhile && follower.run())
-        Simplifier(follower).run(launch.getBody().front());
+        Simplifier(follower, tellTurns).run(launch.getBody().front());
     }
   }
+
+  bool tellTurns = true;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createFollowVariables() {
-  return std::make_unique<FollowVariables>();
+std::unique_ptr<Pass> createFollowVariables(bool tellTurns) {
+  return std::make_unique<FollowVariables>(tellTurns);
 }
 
 } // namespace tilewright::ascend

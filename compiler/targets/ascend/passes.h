@@ -54,7 +54,8 @@ std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip
 std::unique_ptr<mlir::Pass> createFoldClears();
 /// Not `always`: only of a kernel in which a copy leads from one kind of core to the other, which the compiler orders.
 std::unique_ptr<mlir::Pass> createStructureExits(bool always = true);
-std::unique_ptr<mlir::Pass> createFollowVariables();
+/// `tellTurns`: of loops that stay, whose exits are branches by now, it writes how many turns they make.
+std::unique_ptr<mlir::Pass> createFollowVariables(bool tellTurns = true);
 /// `waits`: what becomes several operations orders them. `splits`: what stands outside of scopes is given to the cores, so
 /// that vector cores may work for a tile that the kernel has put in L1.
 std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits, bool splits);

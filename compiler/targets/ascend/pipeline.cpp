@@ -58,6 +58,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createGuardOnce());
   if (automation.split) // what the compiler has put there
     passes.push_back(createPartVariables());
+  if (automation.flags)
+    passes.push_back(createFollowVariables(/*tellTurns=*/false));
   passes.push_back(createStructureExits(
       /*always=*/automation.flags || automation.scalarFlags || automation.crossFlags));
   if (automation.flags)

@@ -45,7 +45,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createPairWorkspaces);
   mlir::registerPass(createFoldClears);
   mlir::registerPass([] { return createStructureExits(); });
-  mlir::registerPass(createFollowVariables);
+  mlir::registerPass([] { return createFollowVariables(); });
   mlir::registerPass([] { return createPlaceBuffers(false, true); });
   mlir::registerPass([] { return createAddWorkspaces(true, true, true); });
   mlir::registerPass(createShareVectorWork);
