@@ -116,9 +116,27 @@ private:
       return isFollowed(store.getBuffer());
     if (auto alloc = dyn_cast<tile::AllocOp>(op))
       return isFollowed(alloc);
-    return isa<scf::IfOp>(op) &&
-           llvm::any_of(op->getResultTypes(), [](Type type) { return type.isIntOrIndex(); }) &&
-           !op->getParentOfType<tile::ParallelOp>();
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (!branch || op->getParentOfType<tile::ParallelOp>())
+      return false;
+    const auto isNumber = [](Type type) { return type.isIntOrIndex(); };
+    return op->getParentOfType<tile::WhileOp>() || llvm::any_of(op->getResultTypes(), isNumber) ||
+           asksForReads(branch.getCondition());
+  }
+
+  /// Whether a number is computed from variables and elements.
+  bool asksForReads(Value number) {
+    SmallVector<Value> open{number};
+    constexpr size_t most = 50;
+    for (size_t steps = 0; !open.empty() && steps < most; ++steps) {
+      Operation* op = open.pop_back_val().getDefiningOp();
+      if (auto load = dyn_cast_if_present<tile::LoadOp>(op);
+          load && (isFollowed(load.getBuffer()) || elements.slotOf(load)))
+        return true;
+      if (op && op->getNumRegions() == 0)
+        llvm::append_range(open, op->getOperands());
+    }
+    return !open.empty();
   }
 
   bool isFollowed(Value buffer) {
@@ -505,7 +523,7 @@ public:
 private:
   void simplify(scf::IfOp branch, const Seen* seen) {
     const bool isDecided = seen && seen->isTaken != seen->isPassed;
-    if (!isDecided) {
+    if (!isDecided || saysWhetherLeft(branch)) {
       for (Region& region : branch->getRegions())
         for (Block& block : region)
           run(block);
@@ -520,18 +538,31 @@ private:
     branch.erase();
   }
 
+  /// By such branches others tell what a loop's exits are.
+  bool saysWhetherLeft(scf::IfOp branch) const {
+    auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+    auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+    Operation* state = load ? load.getBuffer().getDefiningOp() : nullptr;
+    return state && state->hasAttr(kExitStateAttr) && !ofNoLoop.contains(state);
+  }
+
   void simplify(tile::WhileOp loop, const Seen* seen) {
     const bool isKnown = seen && !seen->isEndless && seen->mostTurns;
     if (isKnown && *seen->mostTurns == 0) {
       loop.erase();
       return;
     }
-    run(loop.getCondition().front());
-    run(loop.getBody().front());
     Block &asking = loop.getCondition().front(), &body = loop.getBody().front();
+    const bool isLoop = !isKnown || *seen->mostTurns > 1 ||
+                        llvm::any_of(body, [](Operation& op) { return hasExit(&op); });
+    auto first = dyn_cast<tile::StoreOp>(body.front()); // of one with exits: it goes on so far
+    if (!isLoop && first && first.getBuffer().getDefiningOp()->hasAttr(kExitStateAttr))
+      ofNoLoop.insert(first.getBuffer().getDefiningOp());
+    run(asking);
+    run(body);
     if (!isKnown)
       return;
-    if (*seen->mostTurns > 1 || llvm::any_of(body, [](Operation& op) { return hasExit(&op); })) {
+    if (isLoop) {
       if (!tellTurns)
         return;
       Builder builder(loop.getContext());
@@ -580,6 +611,7 @@ private:
   }
 
   const Follower& follower;
+  DenseSet<Operation*> ofNoLoop; ///< what said how loops are left that are branches now
   bool tellTurns;
 };
 
