@@ -98,6 +98,22 @@ def test_vendors_compiler_builds(
         assert word in words
 
 
+def test_vendors_compiler_that_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bisheng = tmp_path / "compiler" / "ccec_compiler" / "bin" / "bisheng"
+    bisheng.parent.mkdir(parents=True)
+    bisheng.write_text("#!/bin/sh\necho no licence >&2\nexit 1\n")
+    bisheng.chmod(0o755)
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(doubled(6.5), out_idx=[-1], target="ascend")
+    (error,) = caught.value.errors
+    assert error.message.startswith(
+        f"the Ascend C of this kernel does not compile with '{bisheng}':\nno licence"
+    )
+
+
 def test_toolkit_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
     kernel = tilewright.compile(doubled(3.5), out_idx=[-1], target="ascend")

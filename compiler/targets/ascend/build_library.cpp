@@ -112,6 +112,7 @@ std::optional<std::vector<char>> buildLibrary(const std::string& source, PassSes
   std::optional<std::vector<std::string>> command;
   if (!std::getenv("TILEWRIGHT_ASCENDC"))
     command = vendorCommand(text, library, headers);
+  const std::string withVendor = command ? " with '" + command->front() + "'" : "";
   if (!command)
     command = {pathFrom("TILEWRIGHT_ASCENDC", TILEWRIGHT_ASCENDC_PROGRAM),
                "build",
@@ -130,7 +131,8 @@ std::optional<std::vector<char>> buildLibrary(const std::string& source, PassSes
     return std::nullopt;
   }
   if (code != 0) {
-    session.problem = "the Ascend C of this kernel does not compile:\n" + readAll(output);
+    session.problem =
+        "the Ascend C of this kernel does not compile" + withVendor + ":\n" + readAll(output);
     return std::nullopt;
   }
   const std::string bytes = readAll(library);

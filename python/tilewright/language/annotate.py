@@ -68,6 +68,8 @@ def _swizzled(
     from .math_ops import min as smaller
 
     for extent, block, name in ((m, block_m, "m"), (n, block_n, "n")):
+        if isinstance(block, int) and block < 1:
+            raise LanguageError(f"block_{name} of T.use_swizzle is {block}, but must be 1 or more")
         if isinstance(extent, int) and extent % block != 0:
             raise LanguageError(
                 f"T.use_swizzle needs whole blocks, but {name} is {extent} and block_{name} {block}"

@@ -75,11 +75,17 @@ def test_swizzle_wants_whole_blocks() -> None:
         with T.Kernel(4, is_npu=True) as (cid, _):
             C[cid] = T.use_swizzle(cid, 64, 64, 32, 16, 16, dir=2)
 
+    @T.prim_func
+    def empty(C: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(4, is_npu=True) as (cid, _):
+            C[cid] = T.use_swizzle(cid, 64, 64, 32, 16, 0)
+
     zeros = np.zeros(4, np.int32)
     assert refusal(main, zeros) == ("T.use_swizzle needs whole blocks, but m is 60 and block_m 16")
     assert refusal(wrong, zeros) == (
         "T.use_swizzle takes off of 1 or more, and dir 0 (rows) or 1 (columns)"
     )
+    assert refusal(empty, zeros) == "block_n of T.use_swizzle is 0, but must be 1 or more"
 
 
 def test_branches_as_contexts() -> None:
