@@ -205,10 +205,8 @@ IndexRange StateSpace::compute(const PossibleState& state, Value value) {
   if (const auto found = assumed.find(value); found != assumed.end())
     return found->second;
   const IndexRange all = rangeOfType(value.getType());
-  if (const std::optional<unsigned> slot = slotOf(value)) {
-    const int variable = state.same[*slot];
-    return state.ranges[variable < 0 ? *slot : size_t(variable)];
-  }
+  if (const std::optional<unsigned> slot = slotOf(value))
+    return state.ranges[state.numberAt(*slot)];
   if (const std::optional<int64_t> constant = getConstantIntValue(value)) {
     const int64_t number = asOfType(*constant, value.getType());
     return {number, number};
@@ -250,7 +248,9 @@ IndexRange StateSpace::computeOp(const PossibleState& state, Operation* op) {
     return {std::min(from[1].low, from[2].low), std::max(from[1].high, from[2].high)};
   }
   if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-    const std::optional<bool> known = compared(compare.getPredicate(), from[0], from[1]);
+    const bool areSame = isSame(state, compare.getLhs(), compare.getRhs());
+    const std::optional<bool> known = areSame ? compared(compare.getPredicate(), {0, 0}, {0, 0})
+                                              : compared(compare.getPredicate(), from[0], from[1]);
     return known ? IndexRange{*known, *known} : all;
   }
   if (isa<arith::AddIOp>(op))
@@ -285,11 +285,20 @@ IndexRange StateSpace::computeOp(const PossibleState& state, Operation* op) {
   return all;
 }
 
+bool StateSpace::isSame(const PossibleState& state, Value left, Value right) const {
+  const std::optional<unsigned> a = slotOf(left), b = slotOf(right);
+  return a && b && state.numberAt(*a) == state.numberAt(*b);
+}
+
 void StateSpace::assign(PossibleState& state, unsigned variable, IndexRange range) {
+  int heir = state.same[variable]; // of all that were the same number
   for (size_t slot = 0; slot < state.same.size(); ++slot)
     if (state.same[slot] == int(variable)) {
-      state.same[slot] = -1;
+      state.same[slot] = heir;
+      if (heir >= 0)
+        continue;
       state.ranges[slot] = state.ranges[variable];
+      heir = int(slot);
     }
   state.same[variable] = -1;
   state.ranges[variable] = range;
@@ -307,6 +316,14 @@ void StateSpace::assign(const PossibleState& state, unsigned slot, Value value,
   for (PossibleStates* each : {&holding, &others})
     for (PossibleState& one : *each) {
       const bool isAnswer = !others.empty() || holding.size() > 1;
+      const std::optional<unsigned> from = isAnswer ? std::nullopt : slotOf(value);
+      const unsigned number = from ? one.numberAt(*from) : slot;
+      if (from && number != slot) {
+        assign(one, slot, firstRanges[slot]);
+        one.same[slot] = int(number);
+        into.push_back(std::move(one));
+        continue;
+      }
       const IndexRange range =
           isAnswer ? IndexRange{each == &holding, each == &holding} : contentOf(one, value);
       assign(one, slot, range);
@@ -316,8 +333,8 @@ void StateSpace::assign(const PossibleState& state, unsigned slot, Value value,
 
 void StateSpace::read(PossibleState& state, Value load, unsigned variable) const {
   const unsigned slot = *slotOf(load);
+  assign(state, slot, firstRanges[slot]);
   state.same[slot] = int(variable);
-  state.ranges[slot] = firstRanges[slot];
 }
 
 void StateSpace::forget(PossibleState& state, unsigned slot) const {
@@ -330,8 +347,7 @@ bool StateSpace::narrowTo(PossibleState& state, Value value, IndexRange range) {
   if (range.low > range.high)
     return false;
   if (const std::optional<unsigned> slot = slotOf(value)) {
-    const int variable = state.same[*slot];
-    state.ranges[variable < 0 ? *slot : size_t(variable)] = range;
+    state.ranges[state.numberAt(*slot)] = range;
     return true;
   }
   Operation* op = value.getDefiningOp();
@@ -359,6 +375,8 @@ bool StateSpace::narrowTo(PossibleState& state, Value value, IndexRange range) {
 }
 
 bool StateSpace::narrow(PossibleState& state, arith::CmpIPredicate asked, Value left, Value right) {
+  if (isSame(state, left, right))
+    return *compared(asked, {0, 0}, {0, 0});
   IndexRange a = rangeOf(state, left), b = rangeOf(state, right);
   if (compared(asked, a, b) == false)
     return false;
@@ -391,8 +409,7 @@ void StateSpace::split(const PossibleState& state, Value condition, PossibleStat
   PossibleState yes = state, no = state;
   bool isYes = true, isNo = true;
   if (const std::optional<unsigned> slot = slotOf(condition)) {
-    const int variable = state.same[*slot];
-    const size_t at = variable < 0 ? *slot : size_t(variable);
+    const size_t at = state.numberAt(*slot);
     yes.ranges[at] = {1, 1};
     no.ranges[at] = {0, 0};
   } else if (auto compare = dyn_cast_if_present<arith::CmpIOp>(op)) {
@@ -407,31 +424,28 @@ void StateSpace::split(const PossibleState& state, Value condition, PossibleStat
 }
 
 bool StateSpace::isCovered(const PossibleState& state, const PossibleState& by) {
-  if (state.same != by.same)
-    return false;
-  for (size_t slot = 0; slot < state.ranges.size(); ++slot)
-    if (!state.ranges[slot].isWithin(by.ranges[slot].low, by.ranges[slot].high))
+  for (size_t slot = 0; slot < state.ranges.size(); ++slot) {
+    if (by.same[slot] >= 0 && by.same[slot] != state.same[slot])
       return false;
+    if (by.same[slot] < 0 &&
+        !state.ranges[state.numberAt(slot)].isWithin(by.ranges[slot].low, by.ranges[slot].high))
+      return false;
+  }
   return true;
 }
 
 PossibleState StateSpace::hullOf(ArrayRef<PossibleState> states) {
   PossibleState hull = states.front();
-  for (const PossibleState& state : states.drop_front())
+  for (const PossibleState& state : states.drop_front()) {
+    const PossibleState before = hull;
     for (size_t slot = 0; slot < hull.ranges.size(); ++slot) {
-      if (hull.same[slot] == state.same[slot]) {
-        hull.ranges[slot] = {std::min(hull.ranges[slot].low, state.ranges[slot].low),
-                             std::max(hull.ranges[slot].high, state.ranges[slot].high)};
-        continue;
-      }
-      const auto numberOf = [&](const PossibleState& of) {
-        return of.ranges[of.same[slot] < 0 ? slot : size_t(of.same[slot])];
-      };
-      // Variables are never the same as another one, so what they are is still that of their own state.
-      const IndexRange a = numberOf(hull), b = numberOf(state);
-      hull.same[slot] = -1;
+      const bool areAlike = hull.same[slot] == state.same[slot];
+      const IndexRange a = before.ranges[areAlike ? slot : before.numberAt(slot)],
+                       b = state.ranges[areAlike ? slot : state.numberAt(slot)];
+      hull.same[slot] = areAlike ? state.same[slot] : -1;
       hull.ranges[slot] = {std::min(a.low, b.low), std::max(a.high, b.high)};
     }
+  }
   return hull;
 }
 

@@ -17,9 +17,15 @@ namespace tilewright::ascend {
 struct PossibleState {
   /// By slot. A float that is known is its bits as a double; more than one number are any.
   std::vector<IndexRange> ranges;
-  /// By slot: the slot of the variable whose number it is, for one that was read and not assigned to since; else -1.
+  /// By slot: another one that holds the same number, as a variable that was read and not assigned to since; else -1.
   std::vector<int> same;
 
+  /// The slot that says what the number is.
+  size_t numberAt(size_t slot) const {
+    while (same[slot] >= 0)
+      slot = size_t(same[slot]);
+    return slot;
+  }
   bool operator==(const PossibleState& other) const = default;
 };
 using PossibleStates = std::vector<PossibleState>;
@@ -75,6 +81,7 @@ private:
   std::optional<double> computeFloat(const PossibleState& state, mlir::Value value);
   IndexRange computeOp(const PossibleState& state, mlir::Operation* op);
   IndexRange computeOfFloats(const PossibleState& state, mlir::Operation* op, IndexRange all);
+  bool isSame(const PossibleState& state, mlir::Value left, mlir::Value right) const;
   bool narrowTo(PossibleState& state, mlir::Value value, IndexRange range);
 
   llvm::DenseMap<mlir::Value, unsigned> slots;
