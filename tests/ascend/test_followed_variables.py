@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a `while` never comes to, whatever its arguments and elements are, has no flags: turns that a
+"""What a `while` never comes to, whatever arguments and elements are, has no flags: turns that a
 branch takes away, branches that what is asked around them rules out, elements that are known."""
 
 from __future__ import annotations

@@ -269,3 +269,134 @@ func.func @no_while() {
   }
   return
 }
+
+// -----
+// What an element is goes through nests and copies; a turn, a store or a copy that may change it is followed.
+// CHECK-LABEL: func.func @changed_elements
+// CHECK: tile.parallel
+// CHECK-NOT: tile.print "not two"
+// CHECK: tile.print "two"
+// CHECK: tile.while
+// CHECK: tile.print "not three"
+// CHECK: tile.print "changed by a turn"
+// CHECK: tile.print "changed by a store"
+// CHECK-NOT: tile.print "changed by another row"
+// CHECK: return
+func.func @changed_elements(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %three = arith.constant 3.0 : f32
+  %zero = arith.constant 0 : i32
+  %next = arith.constant 1 : i32
+  %many = arith.constant 3 : i32
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<4x8xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<4x8xf32, UB>
+    %t = tile.alloc "t" : !tile.buffer<si32, var>
+    tile.store %zero, %t[] : !tile.buffer<si32, var>
+    tile.fill %x : !tile.buffer<4x8xf32, UB> with %one : f32
+    tile.parallel (%i, %j) in [4, 8] {
+      %v = tile.load %x[%i, %j] : !tile.buffer<4x8xf32, UB>
+      %w = arith.addf %v, %one : f32
+      tile.store %w, %x[%i, %j] : !tile.buffer<4x8xf32, UB>
+    }
+    tile.copy %x : !tile.buffer<4x8xf32, UB> to %y : !tile.buffer<4x8xf32, UB>
+    %a = tile.load %y[%c2, %c7] : !tile.buffer<4x8xf32, UB>
+    %is_other = arith.cmpf one, %a, %two : f32
+    scf.if %is_other {
+      tile.print "not two"
+    }
+    tile.print "two"
+    tile.while {
+      %now = tile.load %t[] : !tile.buffer<si32, var>
+      %c = arith.cmpi slt, %now, %many : i32
+      tile.condition %c
+    } do {
+      %b = tile.load %y[%c2, %c7] : !tile.buffer<4x8xf32, UB>
+      %is_not = arith.cmpf one, %b, %three : f32
+      scf.if %is_not {
+        tile.print "not three"
+      } else {
+        tile.print "changed by a turn"
+      }
+      tile.fill %y[2, 0] [1, 8] : !tile.buffer<4x8xf32, UB> with %three : f32
+      %now = tile.load %t[] : !tile.buffer<si32, var>
+      %then = arith.addi %now, %next : i32
+      tile.store %then, %t[] : !tile.buffer<si32, var>
+    }
+    tile.store %one, %x[%n, %c7] : !tile.buffer<4x8xf32, UB>
+    %d = tile.load %x[%c2, %c7] : !tile.buffer<4x8xf32, UB>
+    %is_changed = arith.cmpf one, %d, %two : f32
+    scf.if %is_changed {
+      tile.print "changed by a store"
+    }
+    %below = arith.remui %n, %c2 : index
+    tile.store %two, %y[%c1, %below] : !tile.buffer<4x8xf32, UB>
+    %e = tile.load %y[%c0, %c7] : !tile.buffer<4x8xf32, UB>
+    %is_row = arith.cmpf one, %e, %two : f32
+    scf.if %is_row {
+      tile.print "changed by another row"
+    }
+  }
+  return
+}
+
+// -----
+// In loops of unknown length all turns count: the greatest number that fits, and what an inner loop leaves.
+// CHECK-LABEL: func.func @unknown_length
+// CHECK: tile.while
+// CHECK: tile.print "late"
+// CHECK: tile.while
+// CHECK-NOT: tile.print "never"
+// CHECK: return
+func.func @unknown_length(%n: i32, %x: !tile.buffer<4xf32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %three = arith.constant 3 : i32
+  %forty = arith.constant 40 : i32
+  %half = arith.constant 0.5 : f32
+  tile.launch (%cid) in (%c1) npu {
+    %t = tile.alloc "t" : !tile.buffer<si32, var>
+    %ring = tile.alloc "ring" : !tile.buffer<si32, var>
+    tile.store %zero, %t[] : !tile.buffer<si32, var>
+    tile.store %zero, %ring[] : !tile.buffer<si32, var>
+    tile.while {
+      %v = tile.load %x[%c0] : !tile.buffer<4xf32, global>
+      %c = arith.cmpf olt, %v, %half : f32
+      tile.condition %c
+    } do {
+      %now = tile.load %t[] : !tile.buffer<si32, var>
+      %is_late = arith.cmpi eq, %now, %forty : i32
+      scf.if %is_late {
+        tile.print "late"
+      }
+      %next = arith.addi %now, %one : i32
+      tile.store %next, %t[] : !tile.buffer<si32, var>
+    }
+    tile.while {
+      %v = tile.load %x[%c0] : !tile.buffer<4xf32, global>
+      %c = arith.cmpf olt, %v, %half : f32
+      tile.condition %c
+    } do {
+      %now = tile.load %ring[] : !tile.buffer<si32, var>
+      %is_last = arith.cmpi eq, %now, %three : i32
+      scf.if %is_last {
+        tile.store %zero, %ring[] : !tile.buffer<si32, var>
+      }
+      %slot = tile.load %ring[] : !tile.buffer<si32, var>
+      %is_past = arith.cmpi sge, %slot, %three : i32
+      scf.if %is_past {
+        tile.print "never"
+      }
+      %next = arith.addi %slot, %one : i32
+      tile.store %next, %ring[] : !tile.buffer<si32, var>
+    }
+  }
+  return
+}

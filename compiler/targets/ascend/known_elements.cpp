@@ -13,7 +13,7 @@ using namespace mlir;
 namespace {
 
 /// Where an element lies that is read, if that is constant.
-std::optional<SmallVector<int64_t>> placeOf(tile::LoadOp load) {
+std::optional<SmallVector<int64_t>> constantPlaceOf(tile::LoadOp load) {
   SmallVector<int64_t> place;
   for (Value index : load.getIndices()) {
     const std::optional<int64_t> at = getConstantIntValue(index);
@@ -38,9 +38,9 @@ bool isPlainTile(Value buffer) {
 /// Where an element lies in a part of its tile: in all that the part can be, in none, or it isn't known.
 enum class Within { Yes, No, Unknown };
 
-class Part {
+class TilePart {
 public:
-  Part(const tile::BufferRegion& region, StateSpace& space, const PossibleState& state) {
+  TilePart(const tile::BufferRegion& region, StateSpace& space, const PossibleState& state) {
     for (const auto& [offset, extent] : llvm::zip_equal(region.offsets, region.extents)) {
       offsets.push_back(rangeOf(offset, space, state));
       extents.push_back(rangeOf(extent, space, state));
@@ -74,7 +74,7 @@ private:
 };
 
 /// What a copy brings to an element that lies in its target: 0 from behind the end of a tensor; else unknown.
-std::optional<IndexRange> copied(tile::CopyOp copy, const Part& source, const Part& target,
+std::optional<IndexRange> copied(tile::CopyOp copy, const TilePart& source, const TilePart& target,
                                  ArrayRef<int64_t> place) {
   const auto type = cast<tile::BufferType>(copy.getSourceRegion().buffer.getType());
   if (type.getSpace() != tile::MemorySpace::Global || copy.getPad() || copy.getTranspose())
@@ -112,7 +112,7 @@ void KnownElements::find(tile::LaunchOp launch) {
   launch.walk([&](tile::LoadOp load) {
     if (load->getParentOfType<tile::ParallelOp>() || load.getIndices().empty())
       return;
-    if (std::optional<SmallVector<int64_t>> place = placeOf(load))
+    if (std::optional<SmallVector<int64_t>> place = constantPlaceOf(load))
       open.push_back({load.getBuffer(), std::move(*place)});
   });
   for (size_t next = 0; next < open.size() && next < most; ++next) {
@@ -175,7 +175,8 @@ void KnownElements::addSources(const Place& place, std::vector<Place>& open) con
 
 std::optional<unsigned> KnownElements::slotOf(tile::LoadOp load) const {
   const ArrayRef<StateSpace::Element> elements = space.elementsOf(load.getBuffer());
-  const std::optional<SmallVector<int64_t>> place = elements.empty() ? std::nullopt : placeOf(load);
+  const std::optional<SmallVector<int64_t>> place =
+      elements.empty() ? std::nullopt : constantPlaceOf(load);
   if (!place || load->getParentOfType<tile::ParallelOp>())
     return std::nullopt;
   for (const StateSpace::Element& each : elements)
@@ -218,7 +219,7 @@ void KnownElements::run(Operation* op, PossibleState& state) {
 
 void KnownElements::fill(tile::FillOp fill, PossibleState& state) {
   const tile::BufferRegion region = fill.getTargetRegion();
-  const Part part(region, space, state);
+  const TilePart part(region, space, state);
   for (const StateSpace::Element& each : space.elementsOf(region.buffer)) {
     const Within within = part.has(each.place);
     if (within == Within::Yes)
@@ -245,7 +246,7 @@ void KnownElements::copy(tile::CopyOp copy, PossibleState& state) {
     }
     return;
   }
-  const Part source(from, space, state), target(to, space, state);
+  const TilePart source(from, space, state), target(to, space, state);
   for (const StateSpace::Element& each : space.elementsOf(to.buffer)) {
     const Within within = target.has(each.place);
     const std::optional<IndexRange> known =
