@@ -50,6 +50,7 @@ LaunchKind launchKindOf(func::FuncOp kernel) {
     if (auto scope = dyn_cast<ScopeOp>(op); scope && !scope.getBody().front().empty())
       (scope.getAgent() == Agent::Cube ? kind.hasCube : kind.hasVector) = true;
     kind.usesVectorId |= isa<VectorIdOp>(op);
+    kind.hasTwoVectors |= op->hasAttr(kAsksVidAttr);
     kind.hasVector |= isStoredByNumber(op);
     if (auto store = dyn_cast<npu::StoreUbOp>(op); store && store.getAtomicAdd())
       kind.hasTwoVectors |= isOfTwoVectors(store->getParentOfType<tile::LaunchOp>());

@@ -37,7 +37,7 @@ bool isSeen(Operation* op) {
 /// Nothing is needed until something asks for it, so what only asks for itself isn't.
 class Needed {
 public:
-  Needed(ScopeOp scope, ArrayRef<Operation*> roots) : scope(scope) {
+  Needed(Operation* scope, ArrayRef<Operation*> roots) : scope(scope) {
     for (Operation* root : roots)
       add(root);
     while (!work.empty())
@@ -90,7 +90,7 @@ private:
     }
   }
 
-  ScopeOp scope;
+  Operation* scope;
   Operation* asker = nullptr;                         ///< whose needs are added
   llvm::SmallDenseMap<Operation*, Operation*> askers; ///< of all that is needed
   SmallVector<Operation*> work;
@@ -130,15 +130,15 @@ bool dependsOn(ScopeOp scope, tile::WhileOp loop, ArrayRef<Operation*> ops) {
   return llvm::any_of(ops, [&](Operation* op) { return needed.contains(op); });
 }
 
-void dropNeedlessWork(ScopeOp scope, ArrayRef<Operation*> kept) {
+void dropNeedlessWork(Operation* scope, ArrayRef<Operation*> kept) {
   SmallVector<Operation*> roots(kept);
-  scope.walk([&](Operation* op) {
+  scope->walk([&](Operation* op) {
     if (op != scope && isSeen(op))
       roots.push_back(op);
   });
   const Needed needed(scope, roots);
   SmallVector<Operation*> needless; // users behind what they use
-  scope.walk<WalkOrder::PreOrder>([&](Operation* op) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation* op) {
     if (op == scope || needed.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
     needless.push_back(op);

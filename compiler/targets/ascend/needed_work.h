@@ -13,9 +13,9 @@ bool isWaiting(tile::WhileOp loop);
 /// Whether how often a loop runs depends on any of these operations.
 bool dependsOn(ScopeOp scope, tile::WhileOp loop, mlir::ArrayRef<mlir::Operation*> ops);
 
-/// Leaves only what is seen outside of a core, or is one of `kept`, and what that depends on. A variable that decides only about itself, as one that
+/// Of what stands in `scope`, leaves only what is seen outside of a core, or is one of `kept`, and what that depends on. A variable that decides only about itself, as one that
 /// says whether a loop of the other kind of core has been left, goes with all that asks for it.
-void dropNeedlessWork(ScopeOp scope, mlir::ArrayRef<mlir::Operation*> kept);
+void dropNeedlessWork(mlir::Operation* scope, mlir::ArrayRef<mlir::Operation*> kept);
 
 /// Why a core does something: what is seen outside of it, and the variable that this asks, if that is how.
 struct Need {

@@ -29,6 +29,8 @@ inline constexpr char kOnceAttr[] = "ascend.once";
 inline constexpr char kOneVectorAttr[] = "ascend.one_vector";
 /// The same: the kernel doesn't tell the two apart, only the compiler does.
 inline constexpr char kCoresAlikeAttr[] = "ascend.cores_alike";
+/// On a launch: the kernel asks which vector core of a block it is, though perhaps only where no run comes to.
+inline constexpr char kAsksVidAttr[] = "ascend.asks_vid";
 /// On an allocation: the compiler's own, for the instructions of one statement.
 inline constexpr char kTemporaryAttr[] = "ascend.temporary";
 /// On an allocation: a variable by which StructureExits says how a loop goes on; the first of a loop has this name.
@@ -79,6 +81,7 @@ std::unique_ptr<mlir::Pass> createLazyChoices();
 std::unique_ptr<mlir::Pass> createExpandElements(bool waits, bool splits);
 /// `isOrdered`: barriers around functions of which nothing is known.
 std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
+std::unique_ptr<mlir::Pass> createForwardVariables();
 std::unique_ptr<mlir::Pass> createDropIdleWork();
 std::unique_ptr<mlir::Pass> createPlainDivisions();
 std::unique_ptr<mlir::Pass> createShareNames();

@@ -37,6 +37,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createPlainDivisions);
   mlir::registerPass(createShareNames);
   mlir::registerPass(createForwardFills);
+  mlir::registerPass(createForwardVariables);
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
   mlir::registerPass([] { return createDefinePadding(false); });
