@@ -63,6 +63,12 @@ void dropIdle(model::Program& program, MeetingProof& proof) {
   }
 }
 
+/// Whether nothing is known of which part of a tile is touched.
+bool isAnywhere(const model::Access& access) {
+  return !access.isGlobal && access.terms.empty() && access.begin == access.bufferBegin &&
+         access.end == access.bufferEnd;
+}
+
 /// By tensor, or by tile.
 llvm::MapVector<Value, std::vector<Touch>> touchesByStorage(model::Program& program) {
   llvm::MapVector<Value, std::vector<Touch>> all;
@@ -79,7 +85,8 @@ llvm::MapVector<Value, std::vector<Touch>> touchesByStorage(model::Program& prog
           (access.isGlobal || MeetingProof::isFollowedOnChip(op, origins[number])))
         all[npu::storageOf(origins[number].buffer)].push_back(
             {&node, &access, origins[number],
-             MeetingProof::isDecidedByNumbers(op.getOperation(), origins[number])});
+             isAnywhere(access) ||
+                 MeetingProof::isDecidedByNumbers(op.getOperation(), origins[number])});
   }
   return all;
 }

@@ -185,16 +185,23 @@ IndexTerms::IndexTerms(func::FuncOp kernel) {
     assumeCounters(load.getValue(), ranges);
     assumeCounters(load.getValue(), rangesNotEmpty);
   });
-  isOfVectorsAlone = !kernel
-                          .walk([](Operation* op) {
-                            auto instruction = dyn_cast<npu::Instruction>(op);
-                            auto scope = dyn_cast<ScopeOp>(op);
-                            const bool isOfCube =
-                                (instruction && instruction.getAgent() == Agent::Cube) ||
-                                (scope && scope.getAgent() == Agent::Cube);
-                            return isOfCube ? WalkResult::interrupt() : WalkResult::advance();
-                          })
-                          .wasInterrupted();
+  for (const BlockArgument argument : kernel.getArguments())
+    if (auto type = dyn_cast<tile::BufferType>(argument.getType()); type && type.isGlobal())
+      neverWritten.insert(argument);
+  isOfVectorsAlone = true;
+  kernel.walk([&](Operation* op) {
+    auto instruction = dyn_cast<npu::Instruction>(op);
+    auto scope = dyn_cast<ScopeOp>(op);
+    if ((instruction && instruction.getAgent() == Agent::Cube) ||
+        (scope && scope.getAgent() == Agent::Cube))
+      isOfVectorsAlone = false;
+    SmallVector<npu::Access> accesses;
+    if (instruction)
+      instruction.getAccesses(accesses);
+    for (const npu::Access& access : accesses)
+      if (access.isWrite)
+        neverWritten.erase(npu::storageOf(access.buffer));
+  });
 }
 
 std::optional<IndexSum> IndexTerms::of(Value value) {
@@ -468,12 +475,16 @@ bool IndexTerms::isAboveZero(const IndexSum& sum, bool isIfNotEmpty) {
   return least > 0;
 }
 
-/// A constant, an argument, a block's id, or computed from
-/// such.
-/// Whether an element of UB is read once in a run: then it is the same number wherever that core uses it.
-bool IndexTerms::isReadOnce(Operation* op) const {
+/// Whether an element is the same number wherever a core uses it: one that is read once in a run, or at one place of a
+/// tensor that nothing writes.
+bool IndexTerms::isOneNumber(Operation* op) {
   auto get = dyn_cast<npu::GetValueOp>(op);
-  if (!get || !isOfVectorsAlone || get.getSource().getType().getSpace() != tile::MemorySpace::UB)
+  if (!get)
+    return false;
+  const Value storage = npu::storageOf(get.getSource());
+  if (neverWritten.contains(storage) && isUnchanging(get.getSourceOffset()))
+    return true;
+  if (!isOfVectorsAlone)
     return false;
   Operation* around = op->getParentOp();
   while (isa<scf::IfOp, ScopeOp>(around))
@@ -481,6 +492,7 @@ bool IndexTerms::isReadOnce(Operation* op) const {
   return isa<tile::LaunchOp>(around);
 }
 
+/// A constant, an argument, a block's id, such an element, or computed from such.
 bool IndexTerms::isUnchanging(Value value) {
   if (auto known = unchangingValues.find(value); known != unchangingValues.end())
     return known->second;
@@ -490,9 +502,10 @@ bool IndexTerms::isUnchanging(Value value) {
   } else {
     Operation* op = value.getDefiningOp();
     const bool isPlain = isPure(op) || isa<tile::DimOp, VectorIdOp>(op);
-    result = isReadOnce(op) || (isPlain && op->getNumRegions() == 0 &&
-                                llvm::all_of(op->getOperands(),
-                                             [&](Value operand) { return isUnchanging(operand); }));
+    result =
+        isOneNumber(op) ||
+        (isPlain && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isUnchanging(operand); }));
   }
   unchangingValues[value] = result;
   return result;

@@ -121,7 +121,7 @@ private:
   std::optional<IndexSum> counted(mlir::Value value);
   std::optional<IndexSum> unchanging(mlir::Value value);
   std::optional<IndexSum> between(mlir::Value value);
-  bool isReadOnce(mlir::Operation* op) const;
+  bool isOneNumber(mlir::Operation* op);
   unsigned numberOf(mlir::Value value);
   unsigned numberIn(llvm::DenseMap<mlir::Value, unsigned>& numbers, mlir::Value value,
                     IndexRange range, IndexRange rangeNotEmpty);
@@ -143,7 +143,8 @@ private:
       entered;                                ///< ends of loops, and the least that they are there
   llvm::DenseMap<mlir::Value, IndexSum> ends; ///< of loops, such as don't wrap round
   bool isInBranch = false, isOffset = false;
-  bool isOfVectorsAlone = false; ///< the kernel
+  bool isOfVectorsAlone = false;            ///< the kernel
+  llvm::DenseSet<mlir::Value> neverWritten; ///< tensors
 };
 
 } // namespace tilewright::ascend

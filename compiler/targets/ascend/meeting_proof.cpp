@@ -565,8 +565,20 @@ private:
     return loop && loop.getInductionVar() == value ? loop : tile::ForOp();
   }
 
-  /// Whether a value is the same for both statements: not what is read from memory, nor, on different cores, what a
-  /// vector core's number has a part in, nor, in different turns, what their numbers have.
+  /// Whether an operation is done once for both statements: by one core, outside of all loops, or only in such as both
+  /// statements are in one turn of.
+  bool isOfOneTurn(Operation* op) const {
+    if (!runners.areOneCore || !runners.turns)
+      return false;
+    const auto same = runners.turns->loops.take_front(runners.turns->same);
+    Operation* around = op->getParentOp();
+    while (isa<scf::IfOp, ScopeOp>(around) || llvm::is_contained(same, around))
+      around = around->getParentOp();
+    return isa<tile::LaunchOp, func::FuncOp>(around);
+  }
+
+  /// Whether a value is the same for both statements: not what each has read from memory, nor, on different cores, what
+  /// a vector core's number has a part in, nor, in different turns, what their numbers have.
   bool isShared(Value value) {
     if (const auto known = sharing.find(value); known != sharing.end())
       return known->second;
@@ -577,9 +589,10 @@ private:
       isSo = isa<func::FuncOp, tile::LaunchOp>(argument.getOwner()->getParentOp());
     } else {
       Operation* op = value.getDefiningOp();
-      isSo = (runners.areOneCore || !isa<VectorIdOp>(op)) && (isPure(op) || isa<tile::DimOp>(op)) &&
-             op->getNumRegions() == 0 &&
-             llvm::all_of(op->getOperands(), [&](Value each) { return isShared(each); });
+      isSo = isOfOneTurn(op) ||
+             ((runners.areOneCore || !isa<VectorIdOp>(op)) &&
+              (isPure(op) || isa<tile::DimOp>(op)) && op->getNumRegions() == 0 &&
+              llvm::all_of(op->getOperands(), [&](Value each) { return isShared(each); }));
     }
     sharing[value] = isSo;
     return isSo;
