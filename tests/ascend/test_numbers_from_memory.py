@@ -113,7 +113,34 @@ def row_or_none(kept: str, loads: int) -> Any:
     return main, [given, places(2), np.zeros((4, 64), np.float32)], wanted
 
 
+def checked_before() -> Any:
+    """No row beyond the tensor is asked for: the kernel would have stopped at a part of the tile."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((5, 64), "float32"),
+        P: T.Tensor((8,), "int32"),
+        C: T.Tensor((4, 64), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            t = T.alloc_ub((1, 64), "float32")
+            u = T.alloc_ub((5, 64), "float32")
+            p = P[0]
+            T.tile.fill(t, 1.0)
+            T.tile.fill(u, 2.0)
+            T.copy(u[p : p + 1, :], C[1:2, :])
+            T.copy(t, C[0:1, :])
+            T.copy(A[p, 0], t)
+            T.copy(t, C[2:3, :])
+
+    given = floats(5, 64)
+    wanted = np.zeros((4, 64))
+    wanted[:3] = [np.full(64, 1), np.full(64, 2), given[4]]
+    return main, [given, places(4), np.zeros((4, 64), np.float32)], wanted
+
+
 GROUP.add("two planes", *two_planes())
+GROUP.add("checked before", *checked_before())
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

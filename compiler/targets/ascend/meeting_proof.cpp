@@ -97,12 +97,30 @@ public:
     auto tile = npu::storageOf(access.buffer).getDefiningOp<tile::AllocOp>();
     if (!tile || !tile.getSymName())
       return;
-    for (Operation* inner = statements[side]; !isa<func::FuncOp>(inner->getParentOp());
-         inner = inner->getParentOp())
-      for (auto check : inner->getBlock()->getOps<npu::CheckPartOp>())
-        if (check.getTile() == *tile.getSymName() && check.getTensor().empty() &&
-            !check.getTransposed() && check->isBeforeInBlock(inner))
-          requirePart(check, side);
+    requireChecks(side,
+                  [&](npu::CheckPartOp check) { return check.getTile() == *tile.getSymName(); });
+  }
+
+  /// The same of all parts that the core checks itself and with which a number has to do that branches around a statement
+  /// ask for.
+  void requireAskedParts(unsigned side) {
+    constexpr unsigned most = 8;
+    llvm::SmallPtrSet<void*, 8> asked;
+    for (Operation* op = statements[side]; op && !isa<func::FuncOp>(op); op = op->getParentOp())
+      if (auto branch = dyn_cast<scf::IfOp>(op))
+        forEachSource(branch.getCondition(),
+                      [&](Value value) { asked.insert(value.getAsOpaquePointer()); });
+    unsigned count = 0;
+    const std::optional<Agent> agent = cast<npu::Instruction>(statements[side]).getAgent();
+    requireChecks(side, [&](npu::CheckPartOp check) {
+      bool isAsked = false;
+      if (check.getOn() != agent)
+        return false;
+      for (const Value number : check.getPart())
+        forEachSource(number,
+                      [&](Value value) { isAsked |= asked.contains(value.getAsOpaquePointer()); });
+      return isAsked && ++count <= most;
+    });
   }
 
 private:
@@ -117,6 +135,31 @@ private:
         sumOf(loop.getInductionVar(), 1).plus(sumOf(loop.getInductionVar(), 0), -1);
     set.requireOne({{apart.plus(constantSum(-*step))},
                     {LinearSum().plus(apart, -1).plus(constantSum(-*step))}});
+  }
+
+  template <typename IsWanted> void requireChecks(unsigned side, IsWanted isWanted) {
+    for (Operation* inner = statements[side]; !isa<func::FuncOp>(inner->getParentOp());
+         inner = inner->getParentOp())
+      for (auto check : inner->getBlock()->getOps<npu::CheckPartOp>())
+        if (check.getTensor().empty() && !check.getTransposed() && check->isBeforeInBlock(inner) &&
+            isWanted(check))
+          requirePart(check, side);
+  }
+
+  /// Of what a number is computed: what isn't computed itself.
+  template <typename Visit> static void forEachSource(Value number, Visit visit) {
+    SmallVector<Value> open{number};
+    llvm::SmallPtrSet<void*, 16> seen;
+    while (!open.empty()) {
+      const Value value = open.pop_back_val();
+      if (!seen.insert(value.getAsOpaquePointer()).second || getConstantIntValue(value))
+        continue;
+      Operation* op = value.getDefiningOp();
+      if (op && isPure(op) && op->getNumOperands() > 0 && op->getNumRegions() == 0)
+        llvm::append_range(open, op->getOperands());
+      else
+        visit(value);
+    }
   }
 
   void requirePart(npu::CheckPartOp check, unsigned side) {
@@ -656,6 +699,7 @@ bool MeetingProof::neverRuns(Operation* op, ArrayRef<npu::Access> accesses) {
   Question question(ranges, op, op, {.areOneCore = true});
   for (const npu::Access& access : accesses)
     question.requireParts(access, 0);
+  question.requireAskedParts(0);
   return question.isImpossible(left.steps);
 }
 
