@@ -7,6 +7,7 @@
 #include "compiler/targets/ascend/print_scalars.h"
 #include "compiler/targets/ascend/value_names.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Math/IR/Math.h>
@@ -164,24 +165,6 @@ bool BodyPrinter::printGrid(Block& block) {
   return true;
 }
 
-bool BodyPrinter::print(Operation* op) {
-  if (isa<tile::YieldOp, func::ReturnOp>(op) || (isa<npu::CheckPartOp>(op) && !text.isForHost()))
-    return true;
-  const bool isVariable = op->getNumResults() == 1 && !nameOfVariable(op->getResult(0)).empty();
-  if (!isa<arith::ConstantOp, tile::AllocOp>(op) && (!isPure(op) || isVariable))
-    text.at(op->getLoc());
-  if (printStructure(op) || printBuffers(op))
-    return true;
-  if (failed)
-    return false;
-  if (printValue(op))
-    return true;
-  op->emitError() << "unsupported on ascend: " << operationName(op)
-                  << " has no statement in Ascend C"
-                  << (isa<math::FmaOp>(op) ? "; write x * y + z, which rounds twice" : "");
-  return false;
-}
-
 /// Whether a choice takes or leaves what a number goes into: C++ computes only what it takes.
 static bool isChosen(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand& use) {
@@ -208,6 +191,23 @@ bool BodyPrinter::divides(Operation* op) const {
          llvm::any_of(op->getOperands(), [&](Value each) { return dividing.contains(each); });
 }
 
+/// `bx * 64`
+static bool isIndexArithmetic(Operation* op) {
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) &&
+         op->getResult(0).getType().isIndex();
+}
+
+/// Whether a value without a name is used once, in its own block.
+static bool isUsedOnce(Value result) {
+  // A check is there for the host alone, and the text is the same with and without.
+  SmallVector<Operation*> users;
+  for (Operation* user : result.getUsers())
+    if (!isa<npu::CheckPartOp>(user))
+      users.push_back(user);
+  return users.empty() || (users.size() == 1 && users[0]->getBlock() == result.getParentBlock() &&
+                           !isa<tile::ForOp, tile::WhileOp>(users[0]));
+}
+
 /// Where a value is computed anew at each use: constants, `bx * 64`, and what is used once, in its own block.
 static bool standsInline(Operation* op, const Expression& expression) {
   constexpr size_t shortest = 12;
@@ -215,21 +215,90 @@ static bool standsInline(Operation* op, const Expression& expression) {
   constexpr size_t longest = 400;
   if (isa<arith::ConstantOp>(op))
     return true;
-  if (expression.text.size() > longest)
-    return false;
   Value result = op->getResult(0);
-  if (!nameOfVariable(result).empty())
+  if (expression.text.size() > longest || !nameOfVariable(result).empty())
     return false;
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) && result.getType().isIndex() &&
-      expression.text.size() <= shortest)
+  return (isIndexArithmetic(op) && expression.text.size() <= shortest) || isUsedOnce(result);
+}
+
+/// The last statement that has a value in its text, if all of them stand in the value's block; else null.
+static Operation* lastTextWith(Value value) {
+  constexpr size_t most = 64;
+  Operation* last = value.getDefiningOp();
+  if (value.use_empty())
+    return nullptr;
+  llvm::SmallSetVector<Value, 8> within;
+  within.insert(value);
+  for (size_t number = 0; number < within.size(); ++number)
+    for (Operation* user : within[number].getUsers()) {
+      if (user->getBlock() != value.getParentBlock() || isa<tile::ForOp, tile::WhileOp>(user) ||
+          within.size() > most)
+        return nullptr;
+      if (last->isBeforeInBlock(user))
+        last = user;
+      if (!isPure(user) || user->getNumResults() == 0)
+        continue;
+      if (!isa<arith::ArithDialect, math::MathDialect>(user->getDialect()))
+        return nullptr;
+      Value result = user->getResult(0);
+      if (nameOfVariable(result).empty() && (isIndexArithmetic(user) || isUsedOnce(result)))
+        within.insert(result);
+    }
+  return last;
+}
+
+/// Whether something behind `first` assigns to a variable, up to the text of `last`.
+static bool isAssignedBetween(Value variable, Operation* first, Operation* last) {
+  int left = 1000; // of a kernel without loops, all statements of which may read the same variable
+  for (Operation* op = first->getNextNode();; op = op->getNextNode()) {
+    // An assignment computes its value, and a branch its condition, before anything else.
+    if (op == last && isa<tile::StoreOp, scf::IfOp>(op))
+      return false;
+    const WalkResult found = op->walk([&](Operation* inner) {
+      const bool mayAssign =
+          !isa<tile::LoadOp>(inner) && llvm::is_contained(inner->getOperands(), variable);
+      return mayAssign || --left < 0 ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (found.wasInterrupted())
+      return true;
+    if (op == last)
+      return false;
+  }
+}
+
+/// Whether a read of a variable needs no name: it has the same value wherever it would be written.
+static bool isReadInPlace(tile::LoadOp load) {
+  auto variable = load.getBuffer().getDefiningOp<tile::AllocOp>();
+  const bool isSameType = variable && cppType(load.getValue().getType()) ==
+                                          cppType(variable.getType().getElementType());
+  if (!isSameType || !variable.getType().isPerThread() ||
+      !nameOfVariable(load.getValue()).empty() ||
+      (variable.getType().getRank() != 0 && !load.getValue().hasOneUse()))
+    return false;
+  Operation* last = lastTextWith(load.getValue());
+  return last && !isAssignedBetween(variable, load, last);
+}
+
+bool BodyPrinter::print(Operation* op) {
+  if (isa<tile::YieldOp, func::ReturnOp>(op) || (isa<npu::CheckPartOp>(op) && !text.isForHost()))
     return true;
-  // A check is there for the host alone, and the text is the same with and without.
-  SmallVector<Operation*> users;
-  for (Operation* user : result.getUsers())
-    if (!isa<npu::CheckPartOp>(user))
-      users.push_back(user);
-  return users.empty() || (users.size() == 1 && users[0]->getBlock() == op->getBlock() &&
-                           !isa<tile::ForOp, tile::WhileOp>(users[0]));
+  const bool isVariable = op->getNumResults() == 1 && !nameOfVariable(op->getResult(0)).empty();
+  if (auto load = dyn_cast<tile::LoadOp>(op); load && isReadInPlace(load)) {
+    text.bind(load.getValue(), {element(load.getBuffer(), load.getIndices())});
+    return true;
+  }
+  if (!isa<arith::ConstantOp, tile::AllocOp>(op) && (!isPure(op) || isVariable))
+    text.at(op->getLoc());
+  if (printStructure(op) || printBuffers(op))
+    return true;
+  if (failed)
+    return false;
+  if (printValue(op))
+    return true;
+  op->emitError() << "unsupported on ascend: " << operationName(op)
+                  << " has no statement in Ascend C"
+                  << (isa<math::FmaOp>(op) ? "; write x * y + z, which rounds twice" : "");
+  return false;
 }
 
 /// `TW_PART("a", true, false, {{o, m, 8}, {0, 24, 24}}, {});`, which the vendor's compiler reads as nothing.

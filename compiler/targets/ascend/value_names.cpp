@@ -79,6 +79,9 @@ std::string nameByUse(Value value) {
   for (Operation* user : value.getUsers())
     if (std::string role = roleIn(user, value); !role.empty())
       return role;
+  if (isa_and_nonnull<arith::IndexCastOp>(op))
+    if (auto load = op->getOperand(0).getDefiningOp<tile::LoadOp>())
+      return ofBuffer(load.getBuffer(), "value");
   if (value.getType().isInteger(1))
     return "condition";
   if (isa_and_nonnull<arith::MinSIOp, arith::MinUIOp>(op))

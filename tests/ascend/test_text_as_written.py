@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text reads as one would write it: variables stand for themselves where they are read,
+conditions are C++'s, and loops and tiles have names that say what they are."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_group import AUTOMATIC
+
+import tilewright
+import tilewright.language as T
+from tilewright.testing import interpret
+
+
+def text_of(kernel: Any, *arguments: Any) -> str:  # noqa: ANN401
+    """The device function's; the last argument is what the kernel writes, as the interpreter does."""
+    compiled = tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)
+    *inputs, result = arguments
+    expected = result.copy()
+    compiled(*inputs, result)
+    interpret(kernel, *inputs, expected)
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+    text = compiled.get_kernel_source()
+    return str(text[text.index("__global__") : text.index('extern "C" void ')])
+
+
+@T.prim_func
+def counting(  # type: ignore[no-untyped-def]
+    n: T.int32,
+    P: T.Tensor((16,), "int32"),
+    A: T.Tensor((5, 64), "float32"),
+    C: T.Tensor((5, 64), "float32"),
+):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((64,), "float32")
+        b = T.alloc_ub((1, 64), "float32")
+        p = T.alloc_ub((16,), "int32")
+        step = T.alloc_var("int32", init=0)
+        left = T.alloc_var("int32", init=0)
+        T.copy(P, p)
+        T.copy(A[n, 0], a)
+        for turn in T.serial(4):
+            step = p[turn]
+            left = step
+            step = step + 1
+            if step > n:
+                step = left * 2
+            T.copy(A[step, 0], b)
+            T.tile.add(a, a, b)
+            if step == 3 and n > 2 or left == 4:
+                T.tile.add(a, a, 1.0)
+            if not (step == 4 and n > 2 or left == 1):
+                T.tile.add(a, a, 2.0)
+        T.copy(a, C[n, 0])
+
+
+def counting_text(n: int) -> str:
+    random = np.random.default_rng(n)
+    a = random.standard_normal((5, 64)).astype(np.float32)
+    p = random.integers(0, 5, 16, np.int32)
+    return text_of(counting, n, p, a, np.zeros_like(a))
+
+
+@pytest.mark.parametrize("n", [0, 3, 4])
+def test_variables_are_read_where_they_are_used(n: int) -> None:
+    text = counting_text(n)
+    for line in ("left = step;", "step = step + 1;", "if (step > n) {", "step = left * 2;"):
+        assert line in text
+    assert "= int64_t(step);" in text
+    assert "step_value" not in text
+    assert "left_value" not in text
+
+
+@T.prim_func
+def kept(n: T.int32, A: T.Tensor((4,), "int32"), C: T.Tensor((4, 8), "int32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((8,), "int32")
+        c = T.alloc_ub((4, 8), "int32")
+        x = T.alloc_var("int32", init=1)
+        y = T.alloc_var("int32", init=1)
+        T.copy(A, a[0:4])
+        T.tile.fill(c, 0)
+        for i in T.serial(4):
+            y = x * 3
+            before = x + y
+            x = before % 5
+            y, x = x, y
+            if a[i] > x:
+                x = x + 1
+                if y > 2:
+                    y = x - y
+            c[i, 0] = before
+            c[i, 1] = x
+            c[i, 2] = y
+            for j in T.serial(x):
+                x = x - 1
+                c[i, 3] = c[i, 3] + j + x
+            while x < n:
+                x = x + y + 1
+                c[i, 4] = x
+        T.copy(c, C)
+
+
+def test_variables_that_change_between() -> None:
+    """A read before an assignment is not that behind it."""
+    text_of(kept, 30, np.array([3, 1, 7, 2], np.int32), np.zeros((4, 8), np.int32))
