@@ -75,6 +75,15 @@ def test_variables_are_read_where_they_are_used(n: int) -> None:
     assert "left_value" not in text
 
 
+def test_conditions() -> None:
+    text = counting_text(3)
+    assert re.search(r"const bool condition = row < 5 && row >= 0;", text)
+    assert re.search(r"if \(\(step == 3 && \w+\) \|\| left == 4\) {", text)
+    assert re.search(r"if \(!\(\(step == 4 && \w+\) \|\| left == 1\)\) {", text)
+    assert " & " not in text
+    assert "true" not in text
+
+
 @T.prim_func
 def kept(n: T.int32, A: T.Tensor((4,), "int32"), C: T.Tensor((4, 8), "int32")):  # type: ignore[no-untyped-def]
     with T.Kernel(1, is_npu=True, threads=1) as _:
@@ -108,3 +117,21 @@ def kept(n: T.int32, A: T.Tensor((4,), "int32"), C: T.Tensor((4, 8), "int32")): 
 def test_variables_that_change_between() -> None:
     """A read before an assignment is not that behind it."""
     text_of(kept, 30, np.array([3, 1, 7, 2], np.int32), np.zeros((4, 8), np.int32))
+
+
+@T.prim_func
+def divided(  # type: ignore[no-untyped-def]
+    n: T.int32, m: T.int32, A: T.Tensor((16,), "float32"), C: T.Tensor((16,), "float32")
+):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((16,), "float32")
+        T.copy(A, a)
+        if (n > 2) & (m // n > 3):
+            T.tile.add(a, a, 1.0)
+        T.copy(a, C)
+
+
+def test_a_division_is_computed_as_the_kernel_says() -> None:
+    """`&&` would leave it out, and with it what is told of a division by 0."""
+    a = np.ones(16, np.float32)
+    assert re.search(r"n > 2 & floorDiv\(m, n\) > 3", text_of(divided, 3, 14, a, np.zeros_like(a)))

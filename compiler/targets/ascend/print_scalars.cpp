@@ -9,6 +9,7 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -186,6 +187,42 @@ Expression integerExpression(Operation* op, Infix how, const SourceText& text) {
   return castTo(cppType(type), infix(left, how.symbol, right, how.precedence));
 }
 
+/// Whether a division by 0 may stand in the text of a value.
+bool mayFail(Value value, int& budget) {
+  Operation* op = value.getDefiningOp();
+  if (!op || !isPure(op))
+    return false; // named before
+  return --budget < 0 || mayDivideByZero(op) ||
+         llvm::any_of(op->getOperands(), [&](Value each) { return mayFail(each, budget); });
+}
+
+/// `a && b`, `a || b` and `!a` of conditions, where it makes no difference that C++ may leave out b.
+std::optional<Expression> ofConditions(Operation* op, const SourceText& text) {
+  if (!isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op) ||
+      !op->getResult(0).getType().isInteger(1))
+    return std::nullopt;
+  const Expression left = text.expression(op->getOperand(0)),
+                   right = text.expression(op->getOperand(1));
+  if (isa<arith::XOrIOp>(op)) {
+    if (!matchPattern(op->getOperand(1), m_One()))
+      return std::nullopt;
+    return Expression{"!" + left.within(Expression::kAtom), Expression::kProduct};
+  }
+  constexpr int most = 50;
+  int budget = most;
+  if (mayFail(op->getOperand(1), budget))
+    return std::nullopt;
+  // Compilers of C++ ask for brackets around && in ||.
+  const bool isAnd = isa<arith::AndIOp>(op);
+  const auto part = [&](const Expression& condition) {
+    return condition.within(isAnd                                       ? Expression::kBoth
+                            : condition.precedence == Expression::kBoth ? Expression::kBoth + 1
+                                                                        : Expression::kEither);
+  };
+  return Expression{part(left) + (isAnd ? " && " : " || ") + part(right),
+                    isAnd ? Expression::kBoth : Expression::kEither};
+}
+
 Expression choice(arith::SelectOp op, const SourceText& text) {
   Expression yes = text.expression(op.getTrueValue()), no = text.expression(op.getFalseValue());
   // What is computed with a choice between two short literals is computed in 32 bits.
@@ -197,11 +234,40 @@ Expression choice(arith::SelectOp op, const SourceText& text) {
           Expression::kChoice};
 }
 
+/// What is compared: of indices `5 - i > 0` as `i < 5`, and `i > -1` as `i >= 0`.
+struct Comparison {
+  arith::CmpIPredicate predicate;
+  Expression left, right;
+};
+
+Comparison comparisonOf(arith::CmpIOp op, const SourceText& text) {
+  using P = arith::CmpIPredicate;
+  Comparison made{op.getPredicate(), text.expression(op.getLhs()), text.expression(op.getRhs())};
+  std::optional<int64_t> number = getConstantIntValue(op.getRhs());
+  constexpr int64_t most = int64_t{1} << 40;
+  if (!number || !op.getLhs().getType().isIndex() || made.predicate >= P::ult ||
+      std::abs(*number) > most)
+    return made;
+  auto minus = op.getLhs().getDefiningOp<arith::SubIOp>();
+  const std::optional<int64_t> from = minus ? getConstantIntValue(minus.getLhs()) : std::nullopt;
+  if (from && std::abs(*from) <= most && made.left.precedence == Expression::kSum) {
+    static const P turned[] = {P::eq, P::ne, P::sgt, P::sge, P::slt, P::sle};
+    number = *from - *number;
+    made = {turned[size_t(made.predicate)],
+            text.expression(minus.getRhs()),
+            {std::to_string(*number), *number < 0 ? Expression::kProduct : Expression::kAtom}};
+  }
+  if (made.predicate == P::sgt && number == -1) {
+    made.predicate = P::sge;
+    made.right = {"0"};
+  }
+  return made;
+}
+
 Expression compareIntegers(arith::CmpIOp op, const SourceText& text) {
   using P = arith::CmpIPredicate;
   static const char* const symbols[] = {"==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">="};
-  Expression left = text.expression(op.getLhs()), right = text.expression(op.getRhs());
-  const P predicate = op.getPredicate();
+  auto [predicate, left, right] = comparisonOf(op, text);
   if (predicate >= P::ult && !op.getLhs().getType().isInteger(1)) {
     left = castTo(unsignedType(op.getLhs().getType()), left);
     right = castTo(unsignedType(op.getLhs().getType()), right);
@@ -348,6 +414,8 @@ std::optional<Expression> scalarExpression(Operation* op, const SourceText& text
   }
   if (std::optional<Expression> division = asDivision(op, text))
     return division;
+  if (std::optional<Expression> condition = ofConditions(op, text))
+    return condition;
   const char* function = functionName(op);
   if (std::optional<Infix> how = integerInfix(op); how && !function)
     return integerExpression(op, *how, text);

@@ -19,7 +19,8 @@ struct Expression {
   int precedence = kAtom;
 
   static constexpr int kAtom = 100, kProduct = 80, kSum = 70, kShift = 60, kRelation = 50,
-                       kEquality = 45, kAnd = 40, kXor = 35, kOr = 30, kChoice = 20;
+                       kEquality = 45, kAnd = 40, kXor = 35, kOr = 30, kBoth = 28, kEither = 26,
+                       kChoice = 20;
   /// In brackets if its operator binds less than `least`.
   std::string within(int least) const {
     return precedence < least ? "(" + text + ")" : text;
