@@ -135,3 +135,37 @@ def test_a_division_is_computed_as_the_kernel_says() -> None:
     """`&&` would leave it out, and with it what is told of a division by 0."""
     a = np.ones(16, np.float32)
     assert re.search(r"n > 2 & floorDiv\(m, n\) > 3", text_of(divided, 3, 14, a, np.zeros_like(a)))
+
+
+@T.prim_func
+def gelu(A: T.Tensor((37, 200), "float16"), C: T.Tensor((37, 200), "float16")):  # type: ignore[no-untyped-def]
+    with T.Kernel(T.ceildiv(37, 8), is_npu=True) as (cid, vid):
+        narrow = T.alloc_ub((4, 200), "float16")
+        t = T.alloc_ub((4, 200), "float32")
+        first = cid * 8 + vid * 4
+        for j in T.serial(1):
+            T.copy(A[first, j * 200], narrow)
+            T.copy(narrow, t)
+            for row_of, column_of in T.Parallel(4, 200):
+                value = t[row_of, column_of]
+                cube = value * value * value
+                inner = value + 0.0625 * cube
+                is_small = inner < 1.0
+                t[row_of, column_of] = T.if_then_else(is_small, inner * 0.5, cube)
+            T.copy(t, narrow)
+            T.copy(narrow, C[first, j * 200])
+
+
+def gelu_text() -> str:
+    a = np.random.default_rng(0).standard_normal((37, 200)).astype(np.float16)
+    return text_of(gelu, a, np.zeros_like(a))
+
+
+def test_tiles_have_the_names_of_values() -> None:
+    """Also the mask of a condition; the kernel's own tile keeps its name."""
+    text = gelu_text()
+    tiles = re.findall(r"auto (\w+) = localTensor<", text)
+    assert {"narrow", "t", "cube", "inner", "is_small"} <= set(tiles)
+    assert "Mul(cube, t_1, t, 800);" in text
+    assert re.search(r"Add\(inner, t, t_\d+, 800\);", text)
+    assert re.search(r"CompareScalar\(is_small, \w+, 1.0f, ", text)

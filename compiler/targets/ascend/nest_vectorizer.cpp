@@ -3,7 +3,9 @@
 #include "compiler/targets/ascend/nest_vectorizer.h"
 
 #include "compiler/ir/index_ranges.h"
+#include "compiler/ir/place_of.h"
 #include "compiler/targets/ascend/operation_name.h"
+#include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -84,8 +86,25 @@ bool NestVectorizer::vectorize() {
     } else {
       return false;
     }
+    nameTile(&op);
   }
   return true;
+}
+
+/// A tile that is there for a value of the kernel's has its name, the first one where it holds several.
+void NestVectorizer::nameTile(Operation* op) {
+  const StringRef name = nameOf(op->getLoc());
+  const bool isPart = name.empty() || llvm::any_of(op->getUsers(), [&](Operation* user) {
+                        return user->getNumResults() == 1 && nameOf(user->getLoc()) == name;
+                      });
+  const auto made = op->getNumResults() == 1 ? values.find(op->getResult(0)) : values.end();
+  if (isPart || made == values.end())
+    return;
+  auto alloc = npu::storageOf(made->second.buffer).getDefiningOp<tile::AllocOp>();
+  if (alloc && alloc->hasAttr(kTemporaryAttr) &&
+      (alloc.getSymName() == TileOperations::kTileName ||
+       alloc.getSymName() == TileOperations::kMaskName))
+    alloc.setSymName(name);
 }
 
 // --- what is the same in all iterations ---------------------------------------------------------

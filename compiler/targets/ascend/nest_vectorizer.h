@@ -54,6 +54,7 @@ private:
   }
 
   bool vectorize();
+  void nameTile(mlir::Operation* op);
   bool readShape();
   bool hoist(mlir::Operation& op);
   bool isHoistable(tile::LoadOp load);

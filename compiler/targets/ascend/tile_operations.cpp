@@ -57,7 +57,7 @@ VectorTile TileOperations::makeTile(Type element) {
   SmallVector<int64_t> shape{columns};
   if (rows != 1)
     shape.insert(shape.begin(), rows);
-  Value buffer = makeTemporary(builder, builder.getLoc(), shape, element, "t");
+  Value buffer = makeTemporary(builder, builder.getLoc(), shape, element, kTileName);
   return {buffer, make.constant(0), pitchOf(element)};
 }
 
@@ -166,7 +166,7 @@ bool TileOperations::fillWide(const VectorTile& target, Value scalar) {
   constexpr int64_t unit = 128;
   const int64_t maskBits = roundUp(row.columns, unit);
   const Type byte = IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned);
-  const VectorTile mask{makeBuffer(roundUp(maskBits / 8, npu::kBlockBytes), byte, "mask"),
+  const VectorTile mask{makeBuffer(roundUp(maskBits / 8, npu::kBlockBytes), byte, kMaskName),
                         make.constant(0), row.columns, maskBits};
   Value pattern = arith::ConstantOp::create(builder, builder.getI16IntegerAttr(0x5555));
   const Result pairs = viewed(mask, signedInteger(builder.getContext(), 16));
@@ -360,7 +360,7 @@ VectorTile TileOperations::makeLike(const VectorTile& tile) {
   if (!tile.maskBits)
     return makeTile(elementOf(tile));
   const auto type = cast<BufferType>(tile.buffer.getType());
-  return {makeBuffer(type.getShape()[0], type.getElementType(), "mask"), make.constant(0),
+  return {makeBuffer(type.getShape()[0], type.getElementType(), kMaskName), make.constant(0),
           tile.pitch, tile.maskBits};
 }
 
@@ -498,7 +498,7 @@ Result TileOperations::compareFloats(npu::CompareMode mode, const VectorTile& a,
   const Type byte = IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned);
   const VectorTile mask =
       target ? *target
-             : VectorTile{makeBuffer(bytes, byte, "mask"), make.constant(0), a.pitch, whole};
+             : VectorTile{makeBuffer(bytes, byte, kMaskName), make.constant(0), a.pitch, whole};
   if (b)
     npu::CompareOp::create(builder, mode, mask.buffer, mask.offset, left.buffer, left.offset,
                            right.buffer, right.offset, make.constant(whole));
@@ -587,7 +587,7 @@ VectorTile TileOperations::spreadCondition(Value condition, int64_t pitch) {
       npu::kRepeatBytes * 8 / 16; // as comparisons of 16 bits, which make the most bits
   const int64_t bits = roundUp(elements(pitch), unit);
   const VectorTile mask{makeBuffer(roundUp(bits / 8, npu::kBlockBytes),
-                                   IntegerType::get(context, 8, IntegerType::Unsigned), "mask"),
+                                   IntegerType::get(context, 8, IntegerType::Unsigned), kMaskName),
                         make.constant(0), pitch, bits};
   Value all = arith::ConstantOp::create(builder, builder.getI16IntegerAttr(-1));
   Value none = arith::ConstantOp::create(builder, builder.getI16IntegerAttr(0));

@@ -23,6 +23,8 @@ struct VectorTile {
 class TileOperations {
 public:
   using Result = std::optional<VectorTile>;
+  /// What tiles of its own are called.
+  static constexpr const char *kTileName = "t", *kMaskName = "mask";
 
   TileOperations(mlir::ImplicitLocOpBuilder& builder, bool waits)
       : builder(builder), make(builder), waits(waits) {}
