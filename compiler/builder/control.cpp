@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops, branches, and what may stand in them.
 #include "compiler/builder/scalars.h"
+#include "compiler/ir/place_of.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -286,10 +287,12 @@ tile::ParallelOp mergeParallel(Construction& state, Frame& outer,
   auto merged = tile::ParallelOp::create(state.ir, before.getLoc(), all);
   merged->setDiscardableAttrs(before->getDiscardableAttrDictionary());
   // The values of the outer variables live on in the merged loop.
-  for (auto [number, argument] : llvm::enumerate(before.getInductionVars()))
+  for (auto [argument, made] : llvm::zip(before.getInductionVars(), merged.getInductionVars())) {
+    made.setLoc(argument.getLoc());
     for (builder::ValueRecord& record : state.values)
       if (record.ir == argument)
-        record.ir = merged.getInductionVars()[number];
+        record.ir = made;
+  }
   for (Frame& frame : state.frames) {
     if (frame.op != before)
       continue;
@@ -362,9 +365,12 @@ std::vector<Value> KernelBuilder::beginParallel(std::span<const Index> extents,
   annotate(*state, loop, "T.Parallel", attributes, {});
   state->push(FrameKind::Parallel, "T.Parallel", loop, loop.getBodyBlock()).isMerged = merges;
   std::vector<Value> variables;
-  for (auto [number, variable] : llvm::enumerate(loop.getInductionVars().take_back(count)))
-    variables.push_back(state->add(variable, Dtype::int32(), true,
-                                   number < names.size() ? std::string_view(names[number]) : ""));
+  for (auto [number, variable] : llvm::enumerate(loop.getInductionVars().take_back(count))) {
+    const std::string_view name = number < names.size() ? std::string_view(names[number]) : "";
+    if (!name.empty()) // for an NPU's text, as that of a loop
+      variable.setLoc(named(llvm::StringRef(name.data(), name.size()), variable.getLoc()));
+    variables.push_back(state->add(variable, Dtype::int32(), true, name));
+  }
   return variables;
 }
 

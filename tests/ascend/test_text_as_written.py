@@ -169,3 +169,28 @@ def test_tiles_have_the_names_of_values() -> None:
     assert "Mul(cube, t_1, t, 800);" in text
     assert re.search(r"Add\(inner, t, t_\d+, 800\);", text)
     assert re.search(r"CompareScalar\(is_small, \w+, 1.0f, ", text)
+
+
+def test_loops_over_rows_are_not_called_as_those_of_the_kernel() -> None:
+    text = gelu_text()
+    assert "for (int64_t j = 0; j < 1; ++j) {" in text
+    assert text.count("for (int64_t row = 0; row < 4; ++row) {") == 2
+    assert "j_1" not in text
+
+
+@T.prim_func
+def by_elements(n: T.int32, A: T.Tensor((8, 16), "int32"), C: T.Tensor((8, 16), "int32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((8, 16), "int32")
+        T.copy(A, a)
+        for line, place in T.Parallel(8, 16):
+            a[line, place] = a[line, place] // n
+        T.copy(a, C)
+
+
+@pytest.mark.filterwarnings("ignore:this nest runs element by element")
+def test_loops_of_nests_have_the_names_of_their_indices() -> None:
+    a = np.arange(128, dtype=np.int32).reshape(8, 16)
+    text = text_of(by_elements, 3, a, np.zeros_like(a))
+    assert "for (int64_t line = 0; line < 8; ++line) {" in text
+    assert "for (int64_t place = 0; place < 16; ++place) {" in text

@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/column_copies.h"
 
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -51,6 +52,7 @@ SmallVector<tile::CopyOp> splitLines(tile::CopyOp copy) {
   const OpFoldResult extent = global.extents[dims.front()];
   const auto inLoop = [&](OpFoldResult count, int64_t step) {
     auto loop = tile::ForOp::create(builder, make.constant(0), make.value(count), make.constant(1));
+    nameLoop(loop, "part");
     const OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBodyBlock());
     return copyPart(builder, copy, 0, make.mul(loop.getInductionVar(), step), step);

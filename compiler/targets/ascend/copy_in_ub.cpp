@@ -2,6 +2,7 @@
 // Copies and conversions within UB.
 #include "compiler/targets/ascend/cast_steps.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/short_loops.h"
 #include "compiler/targets/ascend/tile_operations.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -52,13 +53,14 @@ LogicalResult CopyExpander::transposeInUb() {
   for (OpFoldResult offset : target.offsets)
     toIndices.push_back(make.value(offset));
   OpBuilder::InsertionGuard guard(builder);
-  const auto loop = [&](int64_t extent) {
+  const auto loop = [&](int64_t extent, StringRef name) {
     auto made =
         tile::ForOp::create(builder, make.constant(0), make.constant(extent), make.constant(1));
+    nameLoop(made, name);
     builder.setInsertionPointToStart(made.getBodyBlock());
     return made.getInductionVar();
   };
-  Value row = loop(rows), column = loop(columns);
+  Value row = loop(rows, "row"), column = loop(columns, "column");
   const auto move = [&](Value& index, Value by) { index = make.value(make.add(index, by)); };
   move(fromIndices[fromIndices.size() - 2], row);
   move(fromIndices.back(), column);
@@ -234,6 +236,7 @@ LogicalResult CopyExpander::copyElements() {
   OpBuilder::InsertionGuard guard(builder);
   auto loop = tile::ForOp::create(builder, make.constant(0), make.value(source.extents[fromDim]),
                                   make.constant(1));
+  nameLoop(loop, "element");
   builder.setInsertionPointToStart(loop.getBodyBlock());
   const auto indices = [&](const BufferRegion& region, size_t dim) {
     SmallVector<Value> values;

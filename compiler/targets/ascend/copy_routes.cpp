@@ -45,6 +45,7 @@ LogicalResult CopyExpander::forEachRectangle(Body body) {
                                     make.value(source.extents[from[number]]), make.constant(1));
     const BufferRegion& local = source.type().isGlobal() ? target : source;
     boundTurns(loop, stepsBehind(local, (source.type().isGlobal() ? to : from)[number]));
+    nameLoop(loop, "plane");
     builder.setInsertionPointToStart(loop.getBodyBlock());
     for (auto [region, dim] : {std::pair{&innerSource, from[number]}, {&innerTarget, to[number]}}) {
       region->offsets[dim] = make.add(region->offsets[dim], loop.getInductionVar());

@@ -247,6 +247,7 @@ void CopyExpander::fillColumns(const BufferRegion& region, Value offset) {
   const OpFoldResult groups = make.div(make.add(columns.count, make.index(c0 - 1)), c0);
   auto loop = tile::ForOp::create(builder, make.constant(0), make.value(groups), make.constant(1));
   boundTurns(loop, int64_t(llvm::divideCeil(columns.most, c0)));
+  nameLoop(loop, "group");
   const OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBodyBlock());
   const OpFoldResult at =

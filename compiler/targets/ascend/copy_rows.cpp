@@ -238,8 +238,8 @@ private:
     for (size_t variable = 0; variable < block; ++variable) {
       if (some && !llvm::is_contained(*some, variable))
         continue;
-      row.map(nest.getInductionVars()[variable],
-              makeLoop(builder, builder.getIndexAttr(rows.extents[variable])));
+      Value index = nest.getInductionVars()[variable];
+      row.map(index, makeLoopFor(builder, index, builder.getIndexAttr(rows.extents[variable])));
     }
     return row;
   }

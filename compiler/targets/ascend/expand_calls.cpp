@@ -22,6 +22,7 @@
 #include "compiler/targets/ascend/operation_name.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/place_words.h"
+#include "compiler/targets/ascend/short_loops.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -265,6 +266,7 @@ LogicalResult dumpBuffer(tile::PrintOp print) {
   }
   if (isPadded) {
     auto loop = tile::ForOp::create(builder, offset, make.constant(rows), make.constant(1));
+    nameLoop(loop, "row");
     builder.setInsertionPointToStart(loop.getBodyBlock());
     offset = make.value(make.mul(loop.getInductionVar(), columns));
   }

@@ -218,6 +218,7 @@ private:
       auto loop = tile::ForOp::create(builder, make.constant(0), make.value(from.extents[each]),
                                       make.constant(1));
       boundTurns(loop, stepsBehind(from, each));
+      nameLoop(loop, "line");
       builder.setInsertionPointToStart(loop.getBodyBlock());
       for (auto [region, at] : {std::pair(&part, each), std::pair(&its, inTarget(each))})
         region->offsets[at] = make.add(region->offsets[at], loop.getInductionVar());

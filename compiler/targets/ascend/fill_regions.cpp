@@ -168,6 +168,7 @@ LogicalResult fillEach(ImplicitLocOpBuilder& builder, Operation* op, BufferRegio
   auto loop = tile::ForOp::create(builder, make.constant(0), make.value(region.extents[dim]),
                                   make.constant(1));
   boundTurns(loop, stepsBehind(region, dim));
+  nameLoop(loop, "plane");
   const OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBodyBlock());
   region.offsets[dim] = make.add(region.offsets[dim], loop.getInductionVar());

@@ -6,6 +6,7 @@
 #include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/low_columns.h"
 #include "compiler/targets/ascend/multiply_in_place.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -93,6 +94,7 @@ void GemmPieces::forEachPart(function_ref<void(const Stretch&)> body) {
   const auto groups = int64_t(llvm::divideCeil(shape.n.most, kFractalSide));
   auto loop =
       tile::ForOp::create(builder, make.constant(0), make.constant(groups), make.constant(1));
+  nameLoop(loop, "group");
   const OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBodyBlock());
   const OpFoldResult first = make.mul(loop.getInductionVar(), kFractalSide);

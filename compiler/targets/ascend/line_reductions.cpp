@@ -34,6 +34,7 @@ public:
     auto loop = tile::ForOp::create(builder, make.constant(clear ? 1 : 0),
                                     make.value(source.extents[dim]), make.constant(1));
     boundTurns(loop, stepsBehind(source, dim));
+    nameLoop(loop, "line");
     const OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBodyBlock());
     takeLine(loop.getInductionVar(), /*isFirst=*/false);
@@ -183,6 +184,7 @@ public:
     });
     auto loop = tile::ForOp::create(builder, make.constant(0), make.constant(extents[dim]),
                                     make.constant(1));
+    nameLoop(loop, "line");
     builder.setInsertionPointToStart(loop.getBodyBlock());
     Value line = loop.getInductionVar();
     if (scan.getReverse())

@@ -4,6 +4,7 @@
 // each row: an instruction takes it from a block of 32 bytes that is full of it.
 #include "compiler/targets/ascend/nest_vectorizer.h"
 #include "compiler/targets/ascend/peel_nest.h"
+#include "compiler/targets/ascend/short_loops.h"
 
 #include "compiler/ir/npu_access.h"
 
@@ -37,7 +38,9 @@ NestVectorizer::Tile NestVectorizer::byLines(Operation* op, npu::BinaryKind kind
   const VectorTile line = lines.find(isLine(left) ? left : right)->second;
   {
     const OpBuilder::InsertionGuard guard(builder);
-    const OpFoldResult first = make.mul(makeLoop(builder, make.index(rows)), columns);
+    Value row = makeLoop(builder, make.index(rows));
+    nameLoop(cast<tile::ForOp>(cast<BlockArgument>(row).getOwner()->getParentOp()), "row");
+    const OpFoldResult first = make.mul(row, columns);
     const auto at = [&](const VectorTile& tile) {
       return make.value(make.add(tile.offset, first));
     };

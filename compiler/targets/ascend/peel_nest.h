@@ -10,6 +10,9 @@ namespace tilewright::ascend {
 
 /// A loop of so many turns, with the builder in it; its variable.
 mlir::Value makeLoop(mlir::ImplicitLocOpBuilder& builder, mlir::OpFoldResult extent);
+/// A loop in the place of an index of a nest, whose name it has.
+mlir::Value makeLoopFor(mlir::ImplicitLocOpBuilder& builder, mlir::Value index,
+                        mlir::OpFoldResult extent);
 
 /// A loop over the first dim; the nest over the others in it.
 tile::ParallelOp peelNest(tile::ParallelOp nest);

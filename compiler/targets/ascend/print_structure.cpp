@@ -96,11 +96,14 @@ bool BodyPrinter::printScope(ScopeOp scope) {
 
 bool BodyPrinter::printFor(tile::ForOp loop) {
   static const char* const names[] = {"i", "j", "k"};
-  std::string wanted = names[loopDepth % 3];
-  if (auto name = loop->getAttrOfType<StringAttr>(tile::kNameAttr))
-    wanted = name.str();
   text.beginNames();
-  const std::string name = text.freshName(wanted);
+  std::string name;
+  if (auto word = loop->getAttrOfType<StringAttr>(tile::kNameAttr))
+    name = text.freshName(word.getValue());
+  else if (const StringRef own = nameOf(loop.getInductionVar().getLoc()); !own.empty())
+    name = text.ownName(own);
+  else
+    name = text.freshName(names[loopDepth % 3]);
   const Expression step = text.expression(loop.getStep());
   text.openBegun("for (int64_t " + name + " = " + text.text(loop.getLower()) + "; " + name + " < " +
                  text.expression(loop.getUpper()).within(Expression::kRelation + 1) + "; " +

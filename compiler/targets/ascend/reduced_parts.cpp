@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/reduced_parts.h"
 
+#include "compiler/targets/ascend/short_loops.h"
+
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
@@ -45,6 +47,7 @@ void copyElements(ImplicitLocOpBuilder& builder, const BufferRegion& source,
     if (!isConstantIntValue(source.extents[dim], 1)) {
       auto loop = tile::ForOp::create(builder, make.constant(0), make.value(source.extents[dim]),
                                       make.constant(1));
+      nameLoop(loop, "element");
       builder.setInsertionPointToStart(loop.getBodyBlock());
       step = loop.getInductionVar();
     }

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/index_growth.h"
 #include "compiler/ir/npu_ops.h"
+#include "compiler/ir/place_of.h"
 #include "compiler/targets/ascend/argument_bounds.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -109,6 +110,11 @@ bool hasOneTurnAtMost(tile::ForOp loop, IndexTerms& indices) {
 void boundTurns(tile::ForOp loop, int64_t most) {
   if (!getConstantIntValue(loop.getUpper()))
     loop->setAttr(kMostTurnsAttr, Builder(loop.getContext()).getI64IntegerAttr(most));
+}
+
+void nameLoop(tile::ForOp loop, StringRef number) {
+  Value counted = loop.getInductionVar();
+  counted.setLoc(named(number, counted.getLoc()));
 }
 
 std::optional<int64_t> mostTurnsOf(tile::ForOp loop) {

@@ -21,6 +21,9 @@ inline constexpr llvm::StringLiteral kAllTurnsAttr = "ascend.all_turns";
 /// Sets that, if the loop's end isn't known.
 void boundTurns(tile::ForOp loop, int64_t most);
 
+/// What the text calls the number of a loop of the compiler's own, where the kernel has no such name.
+void nameLoop(tile::ForOp loop, llvm::StringRef number);
+
 /// The most turns that a loop makes, by that and by what its ends can be; nothing if no number is known.
 std::optional<int64_t> mostTurnsOf(tile::ForOp loop);
 

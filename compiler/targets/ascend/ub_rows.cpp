@@ -108,6 +108,7 @@ void forEachRow(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbR
   auto loop =
       tile::ForOp::create(builder, make.constant(0), make.value(rows.rows), make.constant(1));
   boundTurns(loop, rows.mostRows);
+  nameLoop(loop, "row");
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBodyBlock());
   body(loop.getInductionVar(), make.value(rows.columns));

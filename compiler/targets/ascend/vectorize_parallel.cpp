@@ -50,7 +50,7 @@ namespace {
 /// One iteration after the other.
 void makeLoopOfElements(tile::ParallelOp nest) {
   ImplicitLocOpBuilder builder(nest.getLoc(), nest);
-  Value index = makeLoop(builder, nest.getMixedExtents()[0]);
+  Value index = makeLoopFor(builder, nest.getInductionVars()[0], nest.getMixedExtents()[0]);
   Block* body = nest.getBodyBlock();
   body->getArgument(0).replaceAllUsesWith(index);
   body->getTerminator()->erase();
