@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/reduced_parts.h"
 
-#include "compiler/targets/ascend/short_loops.h"
-
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/check_parts.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/short_loops.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
