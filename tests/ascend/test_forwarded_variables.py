@@ -97,6 +97,34 @@ def added_by_both_cores() -> Any:
     return main, [np.zeros(16, np.float32)], wanted
 
 
+def read_before_a_change() -> Any:
+    """A number stays what it was when it was read, whatever becomes of the place."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 64), "float32"), C: T.Tensor((8, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            row = T.alloc_var("int32", init=7)
+            first = T.alloc_var("float32", init=7.0)
+            rows = T.alloc_local((4,), "int32")
+            t = T.alloc_ub((1, 64), "float32")
+            T.copy(A[3, 0], t)
+            rows[0] = 2
+            rows[1] = 5
+            row = rows[0]
+            first = t[0, 9]
+            rows[0] = 4
+            T.tile.fill(t, 1.0)
+            t[0, 1] = first
+            T.copy(t, C[row + rows[0] + rows[1] - 9, 0])
+
+    given = floats(8, 64)
+    wanted = np.zeros((8, 64))
+    wanted[2] = 1
+    wanted[2, 1] = given[3, 9]
+    return main, [given, np.zeros((8, 64), np.float32)], wanted
+
+
+GROUP.add("read before a change", *read_before_a_change())
 GROUP.add("switched off", *switched_off())
 GROUP.add("chosen by vid", *chosen_by_vid())
 GROUP.add("added by both cores", *added_by_both_cores())
@@ -112,7 +140,7 @@ def test_what_is_there_is_needed(name: str) -> None:
     GROUP.check_removals(name, most=None)
 
 
-@pytest.mark.parametrize("name", [each for each in GROUP.cases if each.startswith("read")])
+@pytest.mark.parametrize("name", [each for each in GROUP.cases if each.startswith("read_for")])
 def test_what_is_read_for_nobody_needs_no_flag(name: str) -> None:
     GROUP.told(name)
     text = GROUP.cases[name].ascendc

@@ -65,7 +65,7 @@ private:
   llvm::SmallPtrSet<Operation*, 16> all;
 };
 
-/// Whether a variable that stays has a part in a number.
+/// Whether a variable that stays, or an array of such, has a part in a number: who reads it later may find another one.
 bool comesFromVariable(Value value) {
   SmallVector<Value> open{value};
   llvm::SmallPtrSet<Operation*, 16> seen;
@@ -76,8 +76,7 @@ bool comesFromVariable(Value value) {
     constexpr unsigned most = 64;
     if (op->getNumRegions() > 0 || seen.size() > most)
       return true;
-    if (auto load = dyn_cast<tile::LoadOp>(op);
-        load && load.getBuffer().getType().getSpace() == tile::MemorySpace::Var)
+    if (isa<tile::LoadOp>(op))
       return true;
     llvm::append_range(open, op->getOperands());
   }
