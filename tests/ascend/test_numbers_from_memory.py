@@ -114,7 +114,7 @@ def row_or_none(kept: str, loads: int) -> Any:
 
 
 def checked_before() -> Any:
-    """No row beyond the tensor is asked for: the kernel would have stopped at a part of the tile."""
+    """No row beyond the tensor is asked for: a part of the tile would have stopped it."""
 
     @T.prim_func
     def main(  # type: ignore[no-untyped-def]

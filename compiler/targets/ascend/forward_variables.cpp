@@ -30,7 +30,7 @@ namespace {
 
 using namespace mlir;
 
-bool isVariable(Value buffer) {
+bool isPlainVariable(Value buffer) {
   auto alloc = buffer.getDefiningOp<tile::AllocOp>();
   return alloc && alloc.getType().getSpace() == tile::MemorySpace::Var &&
          alloc.getType().getRank() == 0 && !alloc->hasAttr(kExitStateAttr) &&
@@ -103,7 +103,7 @@ struct ForwardVariables : KernelPass<ForwardVariables> {
   static bool asksVidIn(tile::LaunchOp launch) {
     bool hasVariable = false, asksVid = false;
     launch.walk([&](Operation* op) {
-      hasVariable |= isa<tile::AllocOp>(op) && isVariable(op->getResult(0));
+      hasVariable |= isa<tile::AllocOp>(op) && isPlainVariable(op->getResult(0));
       asksVid |= isa<VectorIdOp>(op) && !op->use_empty();
     });
     return hasVariable && asksVid;
@@ -112,7 +112,7 @@ struct ForwardVariables : KernelPass<ForwardVariables> {
   static void forward(tile::LaunchOp launch) {
     SmallVector<tile::LoadOp> loads;
     launch.walk<WalkOrder::PreOrder>([&](tile::LoadOp load) {
-      if (isVariable(load.getBuffer()))
+      if (isPlainVariable(load.getBuffer()))
         loads.push_back(load);
     });
     llvm::DenseMap<Value, Assignments> known;
@@ -132,7 +132,7 @@ struct ForwardVariables : KernelPass<ForwardVariables> {
   static void dropReads(tile::LaunchOp launch) {
     SmallVector<Operation*> kept;
     launch.walk([&](Operation* op) {
-      const bool isTile = isa<tile::AllocOp>(op) && !isVariable(op->getResult(0));
+      const bool isTile = isa<tile::AllocOp>(op) && !isPlainVariable(op->getResult(0));
       if (isTile || (op->getNumRegions() > 0 && !isa<scf::IfOp, tile::LaunchOp>(op)))
         kept.push_back(op);
     });
