@@ -43,7 +43,7 @@ void keepWhere(Span& turns, const Condition& condition, Comparison kind, const N
     keep(turns, kind, condition.constant, term.bytes);
 }
 
-Span turnsOf(const Node& statement, const Node& loop) {
+Span turnsLeftTo(const Node& statement, const Node& loop) {
   Span turns{0, kEndless};
   const Node* inner = &statement;
   for (const Node* node = statement.parent; node && node != &loop;
@@ -65,7 +65,7 @@ Span turnsOf(const Node& statement, const Node& loop) {
 } // namespace
 
 bool isNeverBehind(const Node& later, const Node& earlier, const Node& loop) {
-  const Span first = turnsOf(earlier, loop), second = turnsOf(later, loop);
+  const Span first = turnsLeftTo(earlier, loop), second = turnsLeftTo(later, loop);
   return first.low > first.high || second.low > second.high || second.high <= first.low;
 }
 

@@ -28,11 +28,11 @@ bool holds(const Condition& condition, int64_t turn) {
 }
 
 /// A loop with two branches, of which each has a statement in either way.
-struct Turns {
+struct TwoBranches {
   Program program;
   Node *loop, *branches[2], *ways[2][2];
 
-  template <typename Draw> explicit Turns(Draw upTo) {
+  template <typename Draw> explicit TwoBranches(Draw upTo) {
     loop = program.add(program.body, nullptr, NodeKind::Loop);
     for (size_t number : {0, 1}) {
       Node* branch = branches[number] = program.add(loop->body, loop, NodeKind::If);
@@ -71,7 +71,7 @@ TEST(TurnOrder, NeverBehindIsSoInAllTurns) {
   };
   unsigned never = 0, known = 0;
   for (unsigned number = 0; number < 5000; ++number) {
-    const Turns turns(upTo);
+    const TwoBranches turns(upTo);
     for (const bool later : {false, true})
       for (const bool earlier : {false, true}) {
         const bool isKnown =
