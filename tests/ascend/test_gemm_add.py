@@ -116,7 +116,7 @@ def test_automatic_kernel_reads_well() -> None:
 def test_kernel_of_a_gpu_uses_both_vector_cores() -> None:
     source = GROUP.check("of a GPU").ascendc
     assert "KERNEL_TYPE_MIX_AIC_1_2" in source
-    assert "Muls(t, C_local_ub, scale, 2048);" in source  # half of the tile's 64 x 64
+    assert "Muls(v_scaled, C_local_ub, scale, 2048);" in source  # half of the tile's 64 x 64
 
 
 def added_to(in_rows: bool) -> Any:

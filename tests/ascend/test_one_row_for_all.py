@@ -91,7 +91,7 @@ def test_no_tile_is_as_large() -> None:
     GROUP.check("float32 8 x 2048")
     text = GROUP.cases["float32 8 x 2048"].ascendc
     assert "broadcastColumns" not in text
-    assert "Mul(t[i * 2048], x[i * 2048], w, 2048);" in text
+    assert "Mul(t[row * 2048], x[row * 2048], w, 2048);" in text
 
 
 def fitting() -> PrimFunc:

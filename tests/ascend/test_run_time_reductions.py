@@ -150,7 +150,7 @@ def test_instructions_count_what_the_kernel_is_given() -> None:
     text = text_of(reduction("sum", 0, "float16", "slices", False))
     assert f"reduceColumns<Reduce::Sum, false>(c, a, scratch, {rows}, {columns}, 208);" in text
     text = text_of(reduction("absmax", 1, "float32", "slices", True))  # rows are apart
-    assert "{\n    Abs(magnitudes[i * 200], a[i * 200], least);\n  }" in text
+    assert "{\n    Abs(magnitudes[row * 200], a[row * 200], least);\n  }" in text
     artifact, told = compiled(reduction("sum", 1, "float32", "slices", True), AUTOMATIC)
     assert told == []
 

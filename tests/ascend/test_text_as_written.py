@@ -17,7 +17,7 @@ from tilewright.testing import interpret
 
 
 def text_of(kernel: Any, *arguments: Any) -> str:  # noqa: ANN401
-    """The device function; the last argument is what the kernel writes, as the interpreter does."""
+    """Of the kernel; the last argument is what it writes, as in the interpreter."""
     compiled = tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)
     *inputs, result = arguments
     expected = result.copy()

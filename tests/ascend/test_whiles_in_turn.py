@@ -110,8 +110,8 @@ def test_values(form: str, slots: int, n: int) -> None:
 @pytest.mark.parametrize(("form", "slots", "takes_turns"), FORMS)
 def test_flags_take_turns(form: str, slots: int, takes_turns: bool) -> None:
     text = GROUP.check(f"{form} {slots} 12").ascendc
-    counted = re.search(r" turn = \(turn_value(_\d+)? \+ 1\) % (\d+);", text)
-    assert (int(counted[2]) if counted else 1) == (slots if takes_turns else 1)
+    counted = re.search(r" turn = \(turn \+ 1\) % (\d+);", text)
+    assert (int(counted[1]) if counted else 1) == (slots if takes_turns else 1)
 
 
 @pytest.mark.parametrize(("form", "slots"), [(form, slots) for form, slots, _ in FORMS])
@@ -153,7 +153,7 @@ for count in (1, 3, 4):
 @pytest.mark.parametrize("count", [1, 3, 4])
 def test_products(count: int) -> None:
     text = GROUP.check(f"products {count}").ascendc
-    assert re.search(r"WaitFlag<HardEvent::MTE1_MTE2>\(int64_t\(turn_value", text)
+    assert re.search(r"WaitFlag<HardEvent::MTE1_MTE2>\(int64_t\(turn\)", text)
 
 
 def test_verdict_of_products() -> None:
