@@ -254,7 +254,8 @@ def test_what_the_text_says() -> None:
     assert "copyL0cToGm(C[x * 50 + y], c, m, n, (m + 15) / 16 * 16, 50);" in text
     text = GROUP.cases["float16 NN dynamic"].ascendc
     columns = "smaller(larger(n_1 - group * 16, 0), 16)"
-    assert f"multiply(c[group * 512], l0a, l0b[group * 1024], m_1, {columns}, k_1, condition);" in text
+    operands = "c[group * 512], l0a, l0b[group * 1024]"
+    assert f"multiply({operands}, m_1, {columns}, k_1, condition);" in text
 
 
 def test_no_products_leave_the_sums_as_they_are() -> None:
