@@ -239,7 +239,7 @@ def test_loops_keep_their_names() -> None:
         "for (int64_t union_1 = 0; union_1 < 3; ++union_1) {",
         "for (int64_t step = 0; step < 4; ++step) {",
         "for (int64_t virtual_1 = 0; virtual_1 < 2; ++virtual_1) {",
-        "for (int64_t larger_1 = 0; larger_1 < 3; ++larger_1) {",
+        "for (int64_t larger = 0; larger < 3; ++larger) {",
     ]
 
 
