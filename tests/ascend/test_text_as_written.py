@@ -194,3 +194,26 @@ def test_loops_of_nests_have_the_names_of_their_indices() -> None:
     text = text_of(by_elements, 3, a, np.zeros_like(a))
     assert "for (int64_t line = 0; line < 8; ++line) {" in text
     assert "for (int64_t place = 0; place < 16; ++place) {" in text
+
+
+@T.prim_func
+def chosen_by_a_variable(n: T.int32, C: T.Tensor((8,), "int32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        places = T.alloc_local((4,), "int32")
+        t = T.alloc_var("int32", init=0)
+        s = T.alloc_var("int32", init=3)
+        for i in T.serial(4):
+            places[i] = 10 + i
+        for i in T.serial(3):
+            if i < n:
+                t = t + 1
+            t, C[i] = 0, places[t]
+        while t < n:
+            t, s = t + 2, places[t]
+            C[4] = s
+        C[5] = s
+
+
+@pytest.mark.parametrize("n", range(4))
+def test_an_element_is_read_before_its_index_changes(n: int) -> None:
+    text_of(chosen_by_a_variable, n, np.zeros(8, np.int32))

@@ -12,18 +12,22 @@
 ///   %y = npu.get_value %x[%c0]                     // goes, if nothing asks for %last
 ///   tile.store %y, %last[]
 ///
+/// That is so of variables of which each read has one such number, which gets the variable's name, and of constants.
 /// A number that comes from a variable that stays, as what a loop counts up, stays with it: who follows variables finds it there.
 /// It stands before DropIdleWork, which decides branches and so needs their numbers, and before the flags, which
 /// would order what isn't there.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
+#include "compiler/ir/place_of.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/needed_work.h"
 #include "compiler/targets/ascend/passes.h"
 
+#include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -65,8 +69,8 @@ private:
   llvm::SmallPtrSet<Operation*, 16> all;
 };
 
-/// Whether a variable that stays, or an array of such, has a part in a number: who reads it later may find another one.
-bool comesFromVariable(Value value) {
+/// Whether another variable, or an array of such, has a part in a number: who reads that later may find another one.
+bool comesFromOther(Value value, Value variable) {
   SmallVector<Value> open{value};
   llvm::SmallPtrSet<Operation*, 16> seen;
   while (!open.empty()) {
@@ -76,8 +80,11 @@ bool comesFromVariable(Value value) {
     constexpr unsigned most = 64;
     if (op->getNumRegions() > 0 || seen.size() > most)
       return true;
-    if (isa<tile::LoadOp>(op))
-      return true;
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      if (load.getBuffer() != variable)
+        return true;
+      continue;
+    }
     llvm::append_range(open, op->getOperands());
   }
   return false;
@@ -115,15 +122,34 @@ struct ForwardVariables : KernelPass<ForwardVariables> {
       if (isPlainVariable(load.getBuffer()))
         loads.push_back(load);
     });
+    llvm::MapVector<Value, SmallVector<std::pair<tile::LoadOp, tile::StoreOp>>> assigned;
     llvm::DenseMap<Value, Assignments> known;
     for (tile::LoadOp load : loads) {
-      const Assignments& assignments =
-          known.try_emplace(load.getBuffer(), load.getBuffer()).first->second;
+      const Value variable = load.getBuffer();
+      const Assignments& assignments = known.try_emplace(variable, variable).first->second;
       tile::StoreOp store = assignments.reaching(load);
-      if (!store || store.getValue().getType() != load.getType() ||
-          comesFromVariable(store.getValue()))
+      const bool isKnown = store && store.getValue().getType() == load.getType();
+      assigned[variable].emplace_back(load, isKnown ? store : tile::StoreOp());
+    }
+    for (auto& [variable, reads] : assigned)
+      forward(variable.getDefiningOp<tile::AllocOp>(), reads);
+  }
+
+  /// All that is read of a variable, which goes then, and its numbers get its name; else only constants: the text has the
+  /// kernel's variables.
+  static void forward(tile::AllocOp variable,
+                      ArrayRef<std::pair<tile::LoadOp, tile::StoreOp>> reads) {
+    const bool isWhole = llvm::all_of(reads, [](auto read) {
+      return read.second && !comesFromOther(read.second.getValue(), read.first.getBuffer());
+    });
+    for (auto [load, store] : reads) {
+      const Value number = store ? store.getValue() : Value();
+      const bool isConstant = number && getConstantIntValue(number);
+      if (!isWhole && !isConstant)
         continue;
-      load.replaceAllUsesWith(store.getValue());
+      if (Operation* op = number.getDefiningOp(); op && !isConstant && nameOf(op->getLoc()).empty())
+        op->setLoc(named(variable.getSymName().value_or(""), op->getLoc()));
+      load.replaceAllUsesWith(number);
       load.erase();
     }
   }

@@ -271,9 +271,9 @@ static bool isReadInPlace(tile::LoadOp load) {
   auto variable = load.getBuffer().getDefiningOp<tile::AllocOp>();
   const bool isSameType = variable && cppType(load.getValue().getType()) ==
                                           cppType(variable.getType().getElementType());
-  if (!isSameType || !variable.getType().isPerThread() ||
-      !nameOfVariable(load.getValue()).empty() ||
-      (variable.getType().getRank() != 0 && !load.getValue().hasOneUse()))
+  // The text of an array's element asks for its index, too, which may be another variable.
+  if (!isSameType || !variable.getType().isPerThread() || variable.getType().getRank() != 0 ||
+      !nameOfVariable(load.getValue()).empty())
     return false;
   Operation* last = lastTextWith(load.getValue());
   return last && !isAssignedBetween(variable, load, last);
