@@ -389,7 +389,10 @@ mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator
     }
   } else if (auto loop = llvm::dyn_cast<tile::WhileOp>(scope.owner)) {
     auto condition = llvm::dyn_cast<tile::ConditionOp>(terminator);
-    if (!condition || scalar(agent, condition.getCondition()).integer) {
+    if (condition && agent.unknown.contains(condition.getCondition())) {
+      if (failed(passByOthers(agent, *loop)))
+        return mlir::failure();
+    } else if (!condition || scalar(agent, condition.getCondition()).integer) {
       if (condition && failed(checkEnds(scope, loop)))
         return mlir::failure();
       scope.block = condition ? &loop.getBody().front() : &loop.getCondition().front();

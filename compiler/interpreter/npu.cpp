@@ -566,6 +566,24 @@ bool Machine::isLeftToOthers(Agent& agent, mlir::Operation& op) {
          (doer == npu::Doer::FirstVector && agent.thread != 0);
 }
 
+mlir::LogicalResult Machine::passByOthers(Agent& agent, mlir::Operation& op) {
+  auto found = op.walk([&](tile::GemmOp) { return mlir::WalkResult::interrupt(); });
+  if (found.wasInterrupted())
+    return op.emitError(
+        "a gemm depends on a value here that only the vector cores know, not the cube core");
+  op.walk([&](tile::StoreOp store) {
+    auto held = agent.buffers.find(store.getBuffer()); // else it is made inside
+    if (!store.getBuffer().getType().isPerThread() || held == agent.buffers.end())
+      return;
+    const tile::BufferType type = held->second.type;
+    const unsigned bits = type.getElementBits();
+    const int64_t first = held->second.bitOffset(llvm::SmallVector<int64_t>(type.getRank(), 0));
+    for (int64_t element = 0; element < type.getNumElements(); ++element)
+      held->second.storage->forget(first + element * bits, bits);
+  });
+  return mlir::success();
+}
+
 mlir::FailureOr<bool> Machine::passUnknown(Agent& agent, mlir::Operation& op) {
   bool isUnknown = llvm::any_of(
       op.getOperands(), [&](mlir::Value operand) { return agent.unknown.contains(operand); });
@@ -591,12 +609,8 @@ mlir::FailureOr<bool> Machine::passUnknown(Agent& agent, mlir::Operation& op) {
     return false;
   if (llvm::isa<tile::GemmOp>(op) || (isTileOp(op) && !isInScope(agent)))
     return op.emitError("the cube core needs a value here that only the vector cores know");
-  if (op.getNumRegions() != 0) {
-    auto found = op.walk([&](tile::GemmOp) { return mlir::WalkResult::interrupt(); });
-    if (found.wasInterrupted())
-      return op.emitError(
-          "a gemm depends on a value here that only the vector cores know, not the cube core");
-  }
+  if (op.getNumRegions() != 0 && failed(passByOthers(agent, op)))
+    return mlir::failure();
   if (auto store = llvm::dyn_cast<tile::StoreOp>(op);
       store && store.getBuffer().getType().isPerThread()) {
     BufferValue& held = buffer(agent, store.getBuffer());

@@ -42,6 +42,13 @@ def to_gemm(form: str, threads: int | None) -> Any:  # noqa: ANN401, C901
                         T.copy(A[i, 0, 0], h)
                         i = i + 1
                         T.copy(h, p)
+            elif form == "variable beside it":  # of the vector cores' alone
+                with T.Scope("V"):
+                    last = T.alloc_var("int32", init=-1)
+                    while i < n:
+                        T.copy(A[last + 1, 0, 0], h)
+                        T.copy(h, p)
+                        i, last = i + 1, i
             elif form == "own variable":
                 with T.Scope("V"):
                     own = T.alloc_var("int32", init=n - 1)
@@ -112,7 +119,8 @@ def from_gemm(scope: str, threads: int | None) -> Any:  # noqa: ANN401
 random = np.random.default_rng(41)
 matrices = random.integers(-3, 4, (4, SIDE, SIDE)).astype(np.float16)
 wide = matrices.astype(np.float64)
-FORMS = ["while", "counted first", "own variable", "where", "whether", "two counters", "in turn"]
+FORMS = ["while", "counted first", "variable beside it", "own variable", "where", "whether"]
+FORMS += ["two counters", "in turn"]
 for threads in (1, 2, None):
     for form in FORMS:
         GROUP.add(

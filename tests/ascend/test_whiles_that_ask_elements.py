@@ -381,6 +381,32 @@ for title, by_hand, last in (
     GROUP.add(f"{title}, automatic", by_hand, [numbers, np.zeros_like(numbers)], wanted)
 
 
+@T.prim_func
+def until_an_element_says(A: NUMBERS, C: NUMBERS):  # type: ignore[no-untyped-def]
+    """The number of turns is the vector cores' alone, and so is what comes behind them."""
+    with T.Kernel(1, is_npu=True) as (_, vid):
+        y = T.alloc_ub((1, 16), "int32")
+        turns = T.alloc_var("int32", init=0)
+        found = T.alloc_var("int32", init=0)
+        T.copy(A[vid, 0], y)
+        while found != 4 and turns < 6:
+            turns = turns + 1
+            found = y[0, turns]
+            if found == 4:
+                turns = turns + 8
+        if turns > 6:
+            C[vid * 4, 0] = turns
+        else:
+            C[vid * 4, 0] = 0 - turns
+
+
+ASKED = random.integers(0, 4, (8, 16)).astype(np.int32)
+ASKED[1, 3] = 4
+FOUND = np.zeros((8, 16), np.int32)
+FOUND[0, 0], FOUND[4, 0] = -6, 3 + 8
+GROUP.add("until an element says", until_an_element_says, [ASKED, np.zeros_like(ASKED)], FOUND)
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_numbers(name: str) -> None:
     GROUP.check(name)

@@ -96,21 +96,28 @@ void setVidOfCube(tile::ParallelOp nest) {
   });
 }
 
-/// Those of the operations from `first` up to `end` that have values for what stands elsewhere, or are among `ofBoth`.
+/// Those of the operations from `first` up to `end` that have values for what stands elsewhere, or are among `ofBoth`. What
+/// stands between two of these is a piece: a value that another piece asks for is such, too.
 DenseSet<Operation*> neededElsewhere(Block::iterator first, Block::iterator end,
                                      const DenseSet<Operation*>& ofBoth) {
-  DenseSet<Operation*> here, needed;
-  for (Operation& op : llvm::make_range(first, end)) {
-    here.insert(&op);
+  DenseSet<Operation*> needed;
+  DenseMap<Operation*, size_t> pieces;
+  for (Operation& op : llvm::make_range(first, end))
     if (ofBoth.contains(&op))
       needed.insert(&op);
+  for (size_t before = needed.size() + 1; before != needed.size();) {
+    before = needed.size();
+    size_t piece = 0;
+    for (Operation& op : llvm::make_range(first, end))
+      pieces[&op] = piece += needed.contains(&op);
+    for (Operation& op : llvm::reverse(llvm::make_range(first, end)))
+      for (Operation* user : op.getUsers()) {
+        const auto holder = pieces.find(op.getBlock()->findAncestorOpInBlock(*user));
+        if (holder == pieces.end() || needed.contains(holder->first) ||
+            holder->second != pieces.at(&op))
+          needed.insert(&op);
+      }
   }
-  for (Operation& op : llvm::reverse(llvm::make_range(first, end)))
-    for (Operation* user : op.getUsers()) {
-      Operation* holder = op.getBlock()->findAncestorOpInBlock(*user);
-      if (!here.contains(holder) || needed.contains(holder))
-        needed.insert(&op);
-    }
   return needed;
 }
 
