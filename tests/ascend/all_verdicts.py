@@ -7,6 +7,9 @@ kernels, one at a time, and holds what the compiler's checker says against what 
     python tests/ascend/all_verdicts.py --of test_gemm_add --of test_language
     python tests/ascend/all_verdicts.py --of random --random 20 --first 1000     # no others
     python tests/ascend/all_verdicts.py --done build/verdicts.jsonl     # goes on where it ended
+
+What is done stays so for as long as a kernel's instructions are the same ones. After a change of
+the checker or of the host, begin a new file.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "fuzz")]
 from ascend_cases import CONFIGS, kernel_of, load_kernel, many_runs  # noqa: E402
 from called_kernels import of_called_kernels  # noqa: E402
-from verdicts import Removals, Subject, insertion_of  # noqa: E402
+from verdicts import Asked, Removals, Subject, insertion_of, instructions_in, stages_of  # noqa: E402
 
 #: Those that have groups of kernels.
 MODULES = [path.stem for path in sorted(FOLDER.glob("test_*.py")) if "GROUP" in path.read_text()]
@@ -37,37 +40,43 @@ OTHERS = [
 Counts = dict[str, Any]
 
 
-def of_groups(modules: list[str]) -> Iterator[tuple[str, Callable[[], Removals]]]:
+def of_groups(modules: list[str]) -> Iterator[tuple[str, Callable[[], Asked]]]:
     for module in modules:
         group = importlib.import_module(module).GROUP
 
-        def removals(name: str, group: Any = group) -> Removals:  # noqa: ANN401
+        def asked(name: str, group: Any = group) -> Asked:  # noqa: ANN401
             group.told(name)  # compiles it
-            return group.removals(name)
+            return Asked(
+                instructions_in(group.cases[name].texts), lambda name=name: group.removals(name)
+            )
 
         for name in (name for name, case in group.cases.items() if not case.is_faulty):
-            yield f"{module}: {name}", lambda name=name, removals=removals: removals(name)
+            yield f"{module}: {name}", lambda name=name, asked=asked: asked(name)
 
 
-def of_random_kernels(
-    numbers: range, has_loops: bool
-) -> Iterator[tuple[str, Callable[[], Removals]]]:
+def of_random_kernels(numbers: range, has_loops: bool) -> Iterator[tuple[str, Callable[[], Asked]]]:
     kind = "with loops" if has_loops else "without loops"
 
-    def removals(number: int) -> Removals:
+    def asked(number: int) -> Asked:
+        random = kernel_of(number, has_loops)
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            random = kernel_of(number, has_loops)
-            captured = load_kernel(random.source, folder, random.name).capture()
-            subject = Subject.of(captured, CONFIGS, folder)
-            return subject.removals_of_runs(many_runs(random))
+            captured = load_kernel(random.source, Path(name), random.name).capture()
+        stages, manifest = stages_of(captured, CONFIGS)
+
+        def removals() -> Removals:
+            with tempfile.TemporaryDirectory() as name:
+                subject = Subject.built(stages, manifest, Path(name))
+                return subject.removals_of_runs(many_runs(random))
+
+        return Asked(instructions_in(stages), removals)
 
     for number in numbers:
-        yield f"random kernel {number} {kind}", lambda number=number: removals(number)
+        yield f"random kernel {number} {kind}", lambda number=number: asked(number)
 
 
-def counts_of(name: str, result: Removals) -> Counts:
+def counts_of(name: str, asked: Asked) -> Counts:
     """What is kept of a kernel: numbers, and what is to be looked at."""
+    result = asked.removals()
     findings = [
         f"{name}: inserted, and the host misses nothing: {text}"
         for text, is_needed in result.inserted.items()
@@ -78,6 +87,7 @@ def counts_of(name: str, result: Removals) -> Counts:
     neither = result.neither()
     return {
         "kernel": name,
+        "instructions": asked.instructions,
         "kernels": 1,
         "removals": len(result.host),
         "reported": sum(result.host.values()),
@@ -97,7 +107,7 @@ def counts_of(name: str, result: Removals) -> Counts:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     names = [*MODULES, *(path.stem for path in OTHERS), "random"]
-    parser.add_argument("--of", action="append", choices=names, help="only these")
+    parser.add_argument("--of", action="append", choices=names, metavar="MODULE", help="only these")
     parser.add_argument(
         "--random", type=int, default=0, help="random kernels besides, and as many with loops"
     )
@@ -119,18 +129,19 @@ def main() -> int:
         of_random_kernels(numbers, has_loops=False),
         of_random_kernels(numbers, has_loops=True),
     ):
-        for name, removals in found:
-            counts = known.get(name)
-            if counts is None:
-                try:
-                    counts = counts_of(name, removals())
-                except Exception as problem:  # all others are tried
-                    print(f"{name}: {problem}", flush=True)
-                    failed += 1
-                    continue
-                if options.done is not None:
-                    with options.done.open("a") as file:
-                        print(json.dumps(counts), file=file)
+        for name, ask in found:
+            try:
+                asked = ask()
+                counts = known.get(name)
+                if counts is None or counts["instructions"] != asked.instructions:
+                    counts = counts_of(name, asked)
+                    if options.done is not None:
+                        with options.done.open("a") as file:
+                            print(json.dumps(counts), file=file)
+            except Exception as problem:  # all others are tried
+                print(f"{name}: {problem}", flush=True)
+                failed += 1
+                continue
             for text in counts["findings"]:
                 print(text, flush=True)
             for key, value in counts.items():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from verdicts import Removals, Subject
+from verdicts import Asked, Removals, Subject, instructions_in
 
 from tilewright import _runtime
 from tilewright.kernel import JITKernel
@@ -59,7 +59,7 @@ def removals_of(kernel: JITKernel, calls: list[list[Any]]) -> Removals:
         return subject.removals(calls[0], also=calls[1:])
 
 
-def of_called_kernels(modules: list[Path]) -> Iterator[tuple[str, Callable[[], Removals]]]:
+def of_called_kernels(modules: list[Path]) -> Iterator[tuple[str, Callable[[], Asked]]]:
     for module in modules:
         recorder = Recorder()
         with recorder.recording():
@@ -67,5 +67,7 @@ def of_called_kernels(modules: list[Path]) -> Iterator[tuple[str, Callable[[], R
         for number, (kernel, calls) in enumerate(recorder.calls.values()):
             yield (
                 f"{module.stem}: call {number}",
-                lambda kernel=kernel, calls=calls: removals_of(kernel, calls),
+                lambda kernel=kernel, calls=calls: Asked(
+                    instructions_in(kernel.stages()), lambda: removals_of(kernel, calls)
+                ),
             )

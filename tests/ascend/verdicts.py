@@ -9,6 +9,7 @@ cores say which statement is which line's.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import re
@@ -112,6 +113,15 @@ class Removals:
     def needless(self) -> list[str]:
         """What the checker reports and the host doesn't."""
         return [self.lines[n] for n, found in self.host.items() if not found and self.checker[n]]
+
+
+@dataclass
+class Asked:
+    """A kernel of which both are asked: what tells its instructions from all others, and what they
+    say."""
+
+    instructions: str
+    removals: Callable[[], Removals]
 
 
 INSERTED = re.compile(
@@ -253,6 +263,31 @@ def host_mode(mode: str) -> Iterator[Callable[[], str]]:
 Stages = Sequence[tuple[str, str]]
 
 
+def instructions_in(stages: Stages) -> str:
+    """A digest of all that the checker sees, but the kernel's own name, which a group gives."""
+    texts = [text for name, text in stages if name == "check-hazards"]
+    same = re.sub(r"\bkernel_?\d+", "kernel", "".join(texts))
+    return hashlib.sha256(same.encode()).hexdigest()[:16]
+
+
+def stages_of(captured: CapturedKernel, configs: dict[str, Any]) -> tuple[Stages, str]:
+    """The stages and the manifest of a captured kernel, of which the checker says nothing. Its text
+    is the host's, which checks its parts of tiles, with comments in place of lines of the
+    kernel."""
+    for_host = configs | {"tl.emit_line_directives": True}
+    options = _compiler.CompileOptions(
+        "ascend", "native", for_host, keep_stages=True, build_library=False
+    )
+    artifact, found = _compiler.compile(captured.module, options)
+    unordered = [d.message for d in found if "nothing orders them" in d.message]
+    assert artifact is not None and not unordered, [d.message for d in found]
+    stages = [
+        (name, re.sub(r'^#line (\d+) "(.*)"$', r"// \2:\1", text, flags=re.MULTILINE))
+        for name, text in artifact.stages
+    ]
+    return stages, artifact.manifest
+
+
 class Subject:
     """A kernel whose instructions and whose library are at hand. Its Ascend C stands in the file
     `text`, behind `lines_before` lines. Numbers go on from launch to launch."""
@@ -299,20 +334,8 @@ class Subject:
 
     @classmethod
     def of(cls, captured: CapturedKernel, configs: dict[str, Any], folder: Path) -> Subject:
-        """Of a captured kernel, of which the checker says nothing. Its text is the host's, which
-        checks its parts of tiles, with comments in place of lines of the kernel."""
-        for_host = configs | {"tl.emit_line_directives": True}
-        options = _compiler.CompileOptions(
-            "ascend", "native", for_host, keep_stages=True, build_library=False
-        )
-        artifact, found = _compiler.compile(captured.module, options)
-        unordered = [d.message for d in found if "nothing orders them" in d.message]
-        assert artifact is not None and not unordered, [d.message for d in found]
-        stages = [
-            (name, re.sub(r'^#line (\d+) "(.*)"$', r"// \2:\1", text, flags=re.MULTILINE))
-            for name, text in artifact.stages
-        ]
-        return cls.built(stages, artifact.manifest, folder)
+        stages, manifest = stages_of(captured, configs)
+        return cls.built(stages, manifest, folder)
 
     def checker(self, chosen: set[int]) -> tuple[dict[int, bool], set[int]]:
         """Whether the checker reports each removal, and which of them it leaves to the host. All go
