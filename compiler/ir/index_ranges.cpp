@@ -215,26 +215,29 @@ Value IndexRanges::symbolOf(Value value) {
   while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
     value = cast.getIn();
   auto dim = value.getDefiningOp<tile::DimOp>();
-  if (!dim)
-    return value;
-  auto argument = dyn_cast<BlockArgument>(dim.getBuffer());
+  const Value symbol = dim ? symbolOf(dim.getBuffer(), dim.getDim()) : Value();
+  return symbol ? symbol : value;
+}
+
+Value IndexRanges::symbolOf(Value tensor, uint64_t dim) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
   auto function =
       argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : nullptr;
   if (!function)
-    return value;
+    return {};
   auto map = dyn_cast_or_null<AffineMapAttr>(
       function.getArgAttr(argument.getArgNumber(), tile::kShapeAttr));
-  if (!map || map.getAffineMap().getNumResults() <= dim.getDim())
-    return value;
-  auto symbol = dyn_cast<AffineSymbolExpr>(map.getAffineMap().getResult(unsigned(dim.getDim())));
+  if (!map || map.getAffineMap().getNumResults() <= dim)
+    return {};
+  auto symbol = dyn_cast<AffineSymbolExpr>(map.getAffineMap().getResult(unsigned(dim)));
   if (!symbol)
-    return value;
+    return {};
   unsigned position = 0;
   for (BlockArgument other : function.getArguments())
     if (function.getArgAttr(other.getArgNumber(), tile::kSymbolAttr) &&
         position++ == symbol.getPosition())
       return other;
-  return value;
+  return {};
 }
 
 // Places

@@ -57,6 +57,9 @@ public:
   /// The kernel's symbol where `value` is the extent of a dim that is a plain symbol; else `value`.
   static mlir::Value symbolOf(mlir::Value value);
 
+  /// The kernel's symbol that is a dim of one of its tensors; null where the dim is no plain symbol.
+  static mlir::Value symbolOf(mlir::Value tensor, uint64_t dim);
+
 private:
   struct Fact {
     mlir::Value value;

@@ -58,25 +58,7 @@ private:
     for (Operation* user : buffer.getUsers())
       if (auto extent = dyn_cast<tile::DimOp>(user); extent && int64_t(extent.getDim()) == dim)
         return IndexRanges::symbolOf(extent.getExtent());
-    return symbolOfArgument(buffer, dim);
-  }
-
-  static Value symbolOfArgument(Value buffer, int64_t dim) {
-    auto argument = dyn_cast<BlockArgument>(buffer);
-    auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
-    if (!function)
-      return {};
-    auto map = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), tile::kShapeAttr);
-    auto symbol =
-        map ? dyn_cast<AffineSymbolExpr>(map.getAffineMap().getResult(unsigned(dim))) : nullptr;
-    if (!symbol)
-      return {};
-    unsigned position = 0;
-    for (BlockArgument other : function.getArguments())
-      if (function.getArgAttr(other.getArgNumber(), tile::kSymbolAttr) &&
-          position++ == symbol.getPosition())
-        return other;
-    return {};
+    return IndexRanges::symbolOf(buffer, uint64_t(dim));
   }
 
   bool isElementInside(Value buffer, ValueRange indices) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/global_boxes.h"
 
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/copy_bounds.h"
@@ -115,6 +116,8 @@ private:
   bool isSize(Value number, const Span& span) {
     if (!ShapedType::isDynamic(span.size))
       return getConstantIntValue(number) == span.size;
+    if (number == IndexRanges::symbolOf(region.buffer, span.dim))
+      return true;
     auto size = number.getDefiningOp<tile::DimOp>();
     return size && size.getBuffer() == region.buffer && size.getDim() == span.dim;
   }
@@ -122,6 +125,8 @@ private:
   std::optional<IndexSum> sizeOf(const Span& span) {
     if (!ShapedType::isDynamic(span.size))
       return IndexSum{span.size, {}};
+    if (const Value symbol = IndexRanges::symbolOf(region.buffer, span.dim))
+      return indices.of(symbol);
     for (Operation* user : region.buffer.getUsers())
       if (isa<tile::DimOp>(user) && isSize(user->getResult(0), span))
         return indices.of(user->getResult(0));

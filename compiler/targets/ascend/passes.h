@@ -84,6 +84,7 @@ std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
 std::unique_ptr<mlir::Pass> createForwardVariables();
 std::unique_ptr<mlir::Pass> createDropIdleWork();
 std::unique_ptr<mlir::Pass> createPlainDivisions();
+std::unique_ptr<mlir::Pass> createShareDims();
 std::unique_ptr<mlir::Pass> createShareNames();
 std::unique_ptr<mlir::Pass> createForwardFills();
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.

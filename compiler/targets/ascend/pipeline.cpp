@@ -81,6 +81,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createForwardVariables());
   passes.push_back(createDropIdleWork());
   passes.push_back(createPlainDivisions());
+  passes.push_back(createShareDims());
   passes.push_back(createCanonicalizerPass());
   passes.push_back(createShareNames());
   passes.push_back(createCSEPass());

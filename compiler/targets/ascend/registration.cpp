@@ -35,6 +35,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createExpandCalls(true); });
   mlir::registerPass(createDropIdleWork);
   mlir::registerPass(createPlainDivisions);
+  mlir::registerPass(createShareDims);
   mlir::registerPass(createShareNames);
   mlir::registerPass(createForwardFills);
   mlir::registerPass(createForwardVariables);
