@@ -3,6 +3,8 @@
 
 #include <mlir/Pass/PassManager.h>
 
+#include <cstdlib>
+
 namespace tilewright {
 
 using namespace mlir;
@@ -10,6 +12,11 @@ using namespace mlir;
 PhaseTimer::~PhaseTimer() {
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   session.times.emplace_back(phase, taken.count());
+}
+
+bool verifiesPasses() {
+  const char* chosen = std::getenv(kVerifyVariable);
+  return chosen && *chosen != 0;
 }
 
 std::string stageText(ModuleOp module) {
@@ -25,7 +32,7 @@ bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, StringRef prefix, Pass
   name.consume_front(prefix);
   PassManager manager(module.getContext(), ModuleOp::getOperationName(),
                       PassManager::Nesting::Implicit);
-  manager.enableVerifier(session.verify);
+  manager.enableVerifier(verifiesPasses());
   manager.addPass(std::move(pass));
   if (failed(manager.run(module))) {
     session.failedPass = name.str();

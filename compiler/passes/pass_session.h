@@ -22,8 +22,6 @@ namespace tilewright {
 struct PassSession {
   /// Keep the text of every stage (costs time).
   bool keepStages = false;
-  /// Verify the IR after every pass (costs time; tests do).
-  bool verify = false;
   /// When set from another thread, the work ends at the next pass.
   const std::atomic<bool>* cancel = nullptr;
 
@@ -46,6 +44,10 @@ struct PassSession {
     return cancel && cancel->load(std::memory_order_relaxed);
   }
 };
+
+/// Set by tests (it costs time): what a pass makes of the IR must verify.
+inline constexpr const char* kVerifyVariable = "TILEWRIGHT_VERIFY_PASSES";
+bool verifiesPasses();
 
 /// Adds the time of a scope to a session.
 class PhaseTimer {

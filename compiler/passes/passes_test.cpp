@@ -2,6 +2,7 @@
 #include "compiler/passes/passes.h"
 
 #include "compiler/ir/text_mutator.h"
+#include "compiler/passes/pass_session.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -48,6 +49,39 @@ TEST(Passes, SurviveMutations) {
     EXPECT_TRUE(succeeded(mlir::verify(*module))) << messages << text;
   }
   EXPECT_GT(good, size_t(10));
+}
+
+/// Makes what no verifier takes: two returns.
+struct BreakKernel : mlir::PassWrapper<BreakKernel, mlir::OperationPass<mlir::func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BreakKernel)
+
+  llvm::StringRef getArgument() const override {
+    return "test-break-kernel";
+  }
+
+  void runOnOperation() override {
+    mlir::Block& body = getOperation().getBody().front();
+    mlir::OpBuilder(body.getTerminator()).clone(*body.getTerminator());
+  }
+};
+
+bool breaksKernel(PassSession& session) {
+  mlir::DialectRegistry registry;
+  ir::registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.getDiagEngine().registerHandler([](mlir::Diagnostic&) {});
+  mlir::OwningOpRef<mlir::ModuleOp> module = ir::parseKernel("func.func @k() { return }", context);
+  return runPass(*module, std::make_unique<BreakKernel>(), "test-", session);
+}
+
+TEST(Passes, AreVerifiedWhereTestsAsk) {
+  PassSession silent, verified;
+  unsetenv(kVerifyVariable);
+  EXPECT_TRUE(breaksKernel(silent));
+  setenv(kVerifyVariable, "1", 1);
+  EXPECT_FALSE(breaksKernel(verified));
+  EXPECT_EQ(verified.failedPass, "break-kernel");
+  unsetenv(kVerifyVariable);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "compiler/ir/place_of.h"
 #include "compiler/targets/ascend/operation_name.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/value_names.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -93,12 +94,9 @@ bool NestVectorizer::vectorize() {
 
 /// A tile that is there for a value of the kernel's has its name, the first one where it holds several.
 void NestVectorizer::nameTile(Operation* op) {
-  const StringRef name = nameOf(op->getLoc());
-  const bool isPart = name.empty() || llvm::any_of(op->getUsers(), [&](Operation* user) {
-                        return user->getNumResults() == 1 && nameOf(user->getLoc()) == name;
-                      });
   const auto made = op->getNumResults() == 1 ? values.find(op->getResult(0)) : values.end();
-  if (isPart || made == values.end())
+  const StringRef name = made == values.end() ? "" : nameOfVariable(op->getResult(0));
+  if (name.empty())
     return;
   auto alloc = npu::storageOf(made->second.buffer).getDefiningOp<tile::AllocOp>();
   if (alloc && alloc->hasAttr(kTemporaryAttr) &&

@@ -19,16 +19,6 @@ namespace tilewright::ascend {
 using namespace mlir;
 using tile::BufferType;
 
-/// What the kernel calls a value. An op that was made of several takes its name to all of them: only
-/// the last, which no other of them reads, keeps it.
-static StringRef nameOfVariable(Value value) {
-  const StringRef name = nameOf(value.getLoc());
-  const bool isPart = llvm::any_of(value.getUsers(), [&](Operation* user) {
-    return user->getNumResults() == 1 && nameOf(user->getLoc()) == name;
-  });
-  return isPart ? "" : name;
-}
-
 /// An affine expression of the symbols, whose names are given.
 static Expression affineExpression(AffineExpr expression, ArrayRef<std::string> symbols) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expression))

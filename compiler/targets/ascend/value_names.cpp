@@ -3,6 +3,7 @@
 
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
+#include "compiler/ir/place_of.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 
@@ -69,6 +70,14 @@ std::string roleIn(Operation* user, Value value) {
 }
 
 } // namespace
+
+StringRef nameOfVariable(Value value) {
+  const StringRef name = nameOf(value.getLoc());
+  const bool isPart = llvm::any_of(value.getUsers(), [&](Operation* user) {
+    return user->getNumResults() == 1 && nameOf(user->getLoc()) == name;
+  });
+  return isPart ? "" : name;
+}
 
 std::string nameByUse(Value value) {
   Operation* op = value.getDefiningOp();

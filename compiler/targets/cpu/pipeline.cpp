@@ -136,7 +136,7 @@ std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContext& cont
                                         Session& session) {
   const PhaseTimer timer(session, "translate");
   auto code =
-      translateModuleToLLVMIR(module, context, "kernel", /*disableVerification=*/!session.verify);
+      translateModuleToLLVMIR(module, context, "kernel", /*disableVerification=*/!verifiesPasses());
   if (!code)
     session.problem = "translation to LLVM IR failed";
   return code;
