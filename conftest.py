@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all Python tests share: a kernel cache of their own, independent of earlier runs, a verifier
-behind each pass of the compiler, and ears for Ctrl-C."""
+behind each pass of the compiler, one process for kernels that share a library, and ears for
+Ctrl-C."""
 
 import os
 import signal
 import tempfile
 import threading
+
+import pytest
 
 
 def pytest_configure(config):
@@ -18,3 +21,16 @@ def pytest_configure(config):
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Each process of pytest-xdist that runs a test of a KernelGroup builds all of its kernels."""
+    shared = {}
+    for item in items:
+        module = getattr(item, "module", None)
+        if module not in shared:
+            names = {type(each).__name__ for each in vars(module).values()} if module else set()
+            shared[module] = "KernelGroup" in names
+        if shared[module]:
+            item.add_marker(pytest.mark.xdist_group(module.__name__))

@@ -65,6 +65,7 @@ def test_names_wants_one_stem_for_a_pass(tmp_path):
         "pass SplitCube has no option 'split-cube'",
         "pass SplitCube has no test split_cube.mlir beside it",
     ]
+    assert list(check_names.pass_faults(tmp_path / "passes_test.cpp", text)) == []
     (tmp_path / "split_cube.mlir").touch()
     right = 'class SplitCube : public KernelPass<SplitCube> { kArgument = "split-cube"; }'
     assert list(check_names.pass_faults(tmp_path / "split_cube.cpp", right)) == []

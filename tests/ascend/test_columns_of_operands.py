@@ -16,7 +16,6 @@ from tilewright.errors import TilewrightWarning
 
 random = np.random.default_rng(43)
 GROUP = KernelGroup(tolerance=5e-3)
-pytestmark = pytest.mark.xdist_group("ascend_columns_of_operands")
 
 
 def overwriting(columns: int, rows: int, before: str, by_hand: bool = False) -> Any:

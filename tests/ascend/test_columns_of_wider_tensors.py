@@ -15,7 +15,6 @@ import tilewright.language as T
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(59)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_columns_of_wider_tensors")
 
 
 def numbers(shape: tuple[int, ...], dtype: str) -> Array:

@@ -14,7 +14,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_counted_numbers")
 
 ROWS, COLUMNS, FAR = 4, 64, 2**33 + 5
 ROW, COLUMN = np.meshgrid(np.arange(ROWS), np.arange(COLUMNS), indexing="ij")

@@ -14,7 +14,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_counting_variables")
 
 ROWS = T.Tensor((16, 64), "float32")
 

@@ -14,7 +14,6 @@ import tilewright
 import tilewright.language as T
 
 GROUP = KernelGroup(tolerance=0)
-pytestmark = pytest.mark.xdist_group("ascend_exact_scalar_functions")
 random = np.random.default_rng(5)
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")
 

@@ -15,7 +15,6 @@ import tilewright.language as T
 from tilewright.errors import CompileError
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_exits_and_guards_by_vid")
 SIDE = 32
 HALF = SIDE // 2
 A = (np.arange(SIDE * SIDE) % 5 - 2).reshape(SIDE, SIDE).astype(np.float16)

@@ -15,7 +15,6 @@ import tilewright.language as T
 PLANNED = {tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True}
 random = np.random.default_rng(61)
 GROUP = KernelGroup(PLANNED)
-pytestmark = pytest.mark.xdist_group("ascend_exits_by_hand")
 
 
 def sums(form: str) -> Any:

@@ -16,7 +16,6 @@ import tilewright.language as T
 
 Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_extreme_conversions")
 
 FLOATS: dict[str, Any] = {
     "float32": np.float32,

@@ -18,7 +18,6 @@ import tilewright.language as T
 
 SIZE, COUNT = 32, 7
 GROUP = KernelGroup({})
-pytestmark = pytest.mark.xdist_group("ascend_flags_in_turn")
 
 A = np.arange(COUNT * SIZE, dtype=np.float32) % 97
 ZEROS = np.zeros_like(A)

@@ -16,7 +16,6 @@ Array = np.ndarray[Any, Any]
 random = np.random.default_rng(29)
 GROUP = KernelGroup()
 LAYOUTS = [(False, False), (True, False), (False, True), (True, True)]
-pytestmark = pytest.mark.xdist_group("ascend_float_gemms")
 
 
 def shapes(sizes: tuple[Any, Any, Any], layout: tuple[bool, bool]) -> tuple[Any, Any]:

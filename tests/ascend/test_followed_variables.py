@@ -14,7 +14,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup(tolerance=1e-6)
-pytestmark = pytest.mark.xdist_group("ascend_followed_variables")
 
 ROWS = T.Tensor((16, 64), "float32")
 NARROW = T.Tensor((16, 4), "float32")

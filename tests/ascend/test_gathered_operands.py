@@ -14,7 +14,6 @@ import tilewright.language as T
 
 random = np.random.default_rng(41)
 GROUP = KernelGroup(tolerance=2e-3)
-pytestmark = pytest.mark.xdist_group("ascend_gathered_operands")
 
 
 def gather(rows: int, dim: int, form: str, parts: int = 1) -> Any:

@@ -19,7 +19,6 @@ import tilewright.language as T
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(7)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_gemm_add")
 
 M, N, K = 128, 128, 128
 SIZES = (M, N, K, 64, 64, 64)

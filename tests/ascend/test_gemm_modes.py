@@ -19,7 +19,6 @@ Array = np.ndarray[Any, Any]
 random = np.random.default_rng(17)
 GROUP = KernelGroup()
 MODES = ("developer", "expert")
-pytestmark = pytest.mark.xdist_group("ascend_gemm_modes")
 
 
 def gemm(

@@ -15,7 +15,6 @@ import tilewright.language as T
 from tilewright.testing import interpret
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_inherited_names")
 random = np.random.default_rng(43)
 
 

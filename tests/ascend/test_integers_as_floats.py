@@ -15,7 +15,6 @@ import tilewright.language as T
 
 Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_integers_as_floats")
 
 MODES = ["CAST_NONE", "CAST_RINT", "CAST_FLOOR", "CAST_CEIL", "CAST_ROUND", "CAST_TRUNC"]
 ROWS, COLUMNS = 3, 64

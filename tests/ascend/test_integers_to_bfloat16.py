@@ -17,7 +17,6 @@ import tilewright.language as T
 
 Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_integers_to_bfloat16")
 
 #: The vector unit casts those with a sign.
 DTYPES = ["int32", "int64", "uint32", "uint64"]

@@ -18,7 +18,6 @@ from tilewright.intrinsics import make_col_major_layout, make_nz_layout, make_zn
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(37)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_language")
 
 
 def floats(*shape: int, dtype: str = "float32") -> Array:

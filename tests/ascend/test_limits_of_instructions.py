@@ -19,7 +19,6 @@ DEVICE = Path(__file__).resolve().parents[2] / "device" / "ascend"
 
 random = np.random.default_rng(65)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_limits_of_instructions")
 
 
 @GROUP.each(dtype=["float16", "float32", "int8"], width=[65535, 65536, 70001], fixed=[True, False])

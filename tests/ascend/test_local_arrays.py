@@ -13,7 +13,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_local_arrays")
 a = np.random.default_rng(11).uniform(-2, 2, (2, 64)).astype(np.float32)
 
 

@@ -15,7 +15,6 @@ import tilewright.language as T
 
 Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_nests_of_all_types")
 EXPECTED: dict[str, list[Array]] = {}
 
 

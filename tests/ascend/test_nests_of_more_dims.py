@@ -15,7 +15,6 @@ import tilewright.language as T
 from tilewright.errors import TilewrightWarning
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_nests_of_more_dims")
 SHAPE = (4, 6, 40)
 random = np.random.default_rng(3)
 A = random.integers(-9, 10, SHAPE).astype(np.float32)

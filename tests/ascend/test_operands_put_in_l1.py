@@ -16,7 +16,6 @@ from tilewright.errors import TilewrightWarning, UnsupportedError
 
 random = np.random.default_rng(47)
 GROUP = KernelGroup(tolerance=5e-3)
-pytestmark = pytest.mark.xdist_group("ascend_operands_put_in_l1")
 
 FORMS = (
     "columns",

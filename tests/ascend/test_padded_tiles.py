@@ -18,7 +18,6 @@ random = np.random.default_rng(61)
 GROUP = KernelGroup()
 #: Kernels that the host must stop.
 MISTAKES = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_padded_tiles")
 
 
 def numbers(shape: tuple[int, ...], dtype: str) -> Array:

@@ -19,7 +19,6 @@ Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()
 #: Kernels that the host must stop.
 MISTAKES = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_partly_loaded_tiles")
 SHAPE = (16, 64)
 THERE = (1, 5, 16)  # rows
 random = np.random.default_rng(71)

@@ -14,7 +14,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup(tolerance=1e-6)
-pytestmark = pytest.mark.xdist_group("ascend_parts_by_arguments")
 
 ROWS = T.Tensor((64, 64), "float32")
 

@@ -17,7 +17,6 @@ import tilewright.language as T
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(31)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_products_as_operands")
 TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32}
 
 

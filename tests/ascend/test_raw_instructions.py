@@ -18,7 +18,6 @@ from tilewright.testing import interpret
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(29)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_raw_instructions")
 
 
 def kernel(function: Callable[..., None], arrays: list[Array]) -> Any:

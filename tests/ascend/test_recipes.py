@@ -18,7 +18,6 @@ from kernel_group import ROOT, KernelGroup
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(41)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_recipes")
 PAGE = ROOT / "docs" / "ascend-primitives.md"
 PLACES = [os.environ.get("TILEWRIGHT_SEEDS"), ROOT.parent / "shared" / "seeds"]
 

@@ -16,7 +16,6 @@ import tilewright.as_tilelang  # noqa: F401 - the examples import it by that nam
 
 Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_row_kernels")
 
 M, N = 64, 128
 random = np.random.default_rng(23)

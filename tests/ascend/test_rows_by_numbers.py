@@ -14,7 +14,6 @@ import tilewright.language as T
 
 random = np.random.default_rng(53)
 GROUP = KernelGroup(tolerance=1e-6)
-pytestmark = pytest.mark.xdist_group("ascend_rows_by_numbers")
 
 ROWS, WIDE, MANY = 24, 64, 100
 

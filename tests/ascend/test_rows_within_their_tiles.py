@@ -14,7 +14,6 @@ import tilewright
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_rows_within_their_tiles")
 
 
 def kernel(rows: int, by_element: bool) -> Any:  # noqa: ANN401

@@ -14,7 +14,6 @@ import tilewright.language as T
 from tilewright.errors import CompileError
 
 GROUP = KernelGroup(tolerance=2e-3)
-pytestmark = pytest.mark.xdist_group("ascend_run_time_broadcasts")
 
 FORMS = ["column", "column by axis", "line", "line by axis", "row", "row by axis", "product"]
 

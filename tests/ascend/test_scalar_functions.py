@@ -15,7 +15,6 @@ import tilewright
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_scalar_functions")
 a = np.random.default_rng(3).uniform(0.25, 3, 16).astype(np.float32)
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {

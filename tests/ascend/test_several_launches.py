@@ -17,7 +17,6 @@ import tilewright.language as T
 
 random = np.random.default_rng(23)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_several_launches")
 
 
 @T.prim_func

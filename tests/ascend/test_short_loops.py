@@ -16,7 +16,6 @@ import tilewright.language as T
 # Tile FIRST is that of turn 0, as there may be turns before.
 SIZE, COUNT, FIRST = 32, 8, 2
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_short_loops")
 
 A = np.arange(COUNT * SIZE, dtype=np.float32) % 97
 ZEROS = np.zeros_like(A)

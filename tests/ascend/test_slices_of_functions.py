@@ -17,7 +17,6 @@ import tilewright.language as T
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(53)
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_slices_of_functions")
 
 #: By form: the buffer's shape, how a kernel writes the slice and what NumPy calls it.
 FORMS: dict[str, tuple[tuple[int, ...], Any, Any]] = {

@@ -12,7 +12,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_special_floats")
 NUMBERS = [np.nan, 1, -1, 0.0, -0.0, np.inf, -np.inf, 0.5, -0.5, 2.5, -2.5, 3e7, -3e7, 0.3, -0.3, 4]
 
 

@@ -13,7 +13,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_tiles_of_bools")
 
 TYPES: dict[str, Any] = {
     "float32": np.float32,

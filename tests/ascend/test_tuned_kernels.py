@@ -14,7 +14,6 @@ import tilewright.as_tilelang  # noqa: F401 - the examples import it by that nam
 random = np.random.default_rng(31)
 GROUP = KernelGroup()
 MODES = ("expert", "developer")
-pytestmark = pytest.mark.xdist_group("ascend_tuned_kernels")
 
 gemm, add = (
     runpy.run_path(str(ROOT / "examples" / "ascend" / f"tuned_{name}.py"))

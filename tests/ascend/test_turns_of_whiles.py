@@ -15,7 +15,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup(tolerance=1e-6)
-pytestmark = pytest.mark.xdist_group("ascend_turns_of_whiles")
 
 ROWS = T.Tensor((16, 64), "float32")
 GIVEN = np.arange(1, 17, dtype=np.float32)[:, None].repeat(64, 1)

@@ -13,7 +13,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_unit_dims")
 random = np.random.default_rng(1)
 
 SHAPES = {

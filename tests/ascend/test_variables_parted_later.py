@@ -13,7 +13,6 @@ import tilewright
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_variables_parted_later")
 HALVES, NUMBERS = T.Tensor((16, 16), "float16"), T.Tensor((16,), "int32")
 SUMS = T.Tensor((16, 16), "float32")
 

@@ -15,7 +15,6 @@ import tilewright
 import tilewright.language as T
 
 GROUP = KernelGroup(tolerance=1e-6)
-pytestmark = pytest.mark.xdist_group("ascend_whiles_in_turn")
 
 ROWS = T.Tensor((12, 64), "float32")
 

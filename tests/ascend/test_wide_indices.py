@@ -16,7 +16,6 @@ import tilewright.language as T
 KEYS = tilewright.PassConfigKey
 WITHIN_CORES = {KEYS.TL_ASCEND_AUTO_SYNC: True, KEYS.TL_ASCEND_MEMORY_PLANNING: True}
 GROUP = KernelGroup(tolerance=1e-3)
-pytestmark = pytest.mark.xdist_group("ascend_wide_indices")
 
 ROWS = T.Tensor((256, 64), "float32")
 

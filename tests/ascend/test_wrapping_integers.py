@@ -12,7 +12,6 @@ from kernel_group import KernelGroup
 import tilewright.language as T
 
 GROUP = KernelGroup()
-pytestmark = pytest.mark.xdist_group("ascend_wrapping_integers")
 
 
 def add(dtype: str) -> None:

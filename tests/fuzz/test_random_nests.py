@@ -56,7 +56,6 @@ GROUP = KernelGroup()
 #: As long as the group: a kernel's source is read when it is compiled.
 FOLDER = tempfile.TemporaryDirectory(prefix="tilewright-nests-")
 fill(GROUP, FOLDER.name, range(SEED, SEED + CASES))
-pytestmark = pytest.mark.xdist_group("ascend_random_nests")
 
 
 @pytest.mark.parametrize("name", GROUP.cases)
