@@ -198,6 +198,28 @@ Value conditionOf(tile::WhileOp loop) {
   return cast<tile::ConditionOp>(loop.getCondition().front().getTerminator()).getCondition();
 }
 
+/// Whether a number is computed of variables and of what stands outside of a scope.
+bool isOfVariables(Value number, ScopeOp scope) {
+  Operation* op = number.getDefiningOp();
+  if (!op || !scope->isAncestor(op) || isa<tile::BufferType>(number.getType()))
+    return true;
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return (load ? load.getBuffer().getType().isPerThread() : isPure(op)) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isOfVariables(operand, scope); });
+}
+
+/// The numbers that say whether and where an operation runs, by itself.
+SmallVector<Value> numbersOf(Operation* op) {
+  SmallVector<Value> numbers;
+  if (auto loop = dyn_cast<tile::WhileOp>(op))
+    numbers.push_back(conditionOf(loop));
+  for (Value operand : op->getOperands())
+    if (!isa<tile::BufferType>(operand.getType()))
+      numbers.push_back(operand);
+  return numbers;
+}
+
 /// What the other kind of core can find out as the cores of a scope do on their way to an operation in it.
 class KnownToBoth {
 public:
@@ -218,9 +240,7 @@ public:
 
   /// How often a loop or branch of the way runs, and where.
   bool knowsWay(Operation* around) {
-    if (auto loop = dyn_cast<tile::WhileOp>(around))
-      return knows(conditionOf(loop));
-    return llvm::all_of(around->getOperands(), [&](Value each) { return knows(each); });
+    return llvm::all_of(numbersOf(around), [&](Value each) { return knows(each); });
   }
 
   /// The stores in the scope on which that depends.
@@ -236,8 +256,12 @@ private:
     const auto isStoredInScope = [](Operation* user) {
       return isa<tile::StoreOp>(user) && user->getParentOfType<ScopeOp>();
     };
-    if (llvm::none_of(users, isStoredInScope) || !seen.insert(variable).second)
+    if (!seen.insert(variable).second)
       return true;
+    if (llvm::none_of(users, isStoredInScope))
+      return llvm::all_of(users, [&](Operation* user) {
+        return !isa<tile::StoreOp>(user) || (knowsWay(user) && knowsWayOutside(user));
+      });
     return llvm::all_of(users, [&](Operation* user) {
       auto store = dyn_cast<tile::StoreOp>(user);
       const bool isInScope = user->getParentOfType<ScopeOp>() == scope;
@@ -245,11 +269,20 @@ private:
     });
   }
 
+  /// Of what stands in no scope.
+  bool knowsWayOutside(Operation* op) {
+    for (Operation* around = op->getParentOp(); !isa<tile::LaunchOp>(around);
+         around = around->getParentOp())
+      if (!knowsWay(around))
+        return false;
+    return true;
+  }
+
   bool mayBeOfBoth(tile::StoreOp store, bool isInScope) {
     Operation* around = store->getParentOp();
     if ((isInScope && around != scope && !llvm::is_contained(way, around)) ||
-        (!isInScope && store->getParentOfType<ScopeOp>()) || npu::differsByVid(store.getValue()) ||
-        !knows(store.getValue()))
+        (!isInScope && (store->getParentOfType<ScopeOp>() || !knowsWayOutside(store))) ||
+        npu::differsByVid(store.getValue()) || !knows(store.getValue()))
       return false;
     if (isInScope)
       stores.insert(store);
@@ -303,6 +336,26 @@ void leaveScopes(ArrayRef<tile::CopyOp> copies) {
   }
 }
 
+void storeOnBoth(ArrayRef<Operation*> stores) {
+  DenseSet<Operation*> ofBoth;
+  ofBoth.insert_range(stores);
+  for (Operation* store : stores)
+    if (store->getParentOfType<ScopeOp>()) // else it has left it with another one
+      leave(store, ofBoth);
+}
+
+bool canStoreOnBoth(tile::StoreOp store) {
+  auto scope = store->getParentOfType<ScopeOp>();
+  const SmallVector<Operation*> way = wayTo(store, scope);
+  return !mayBeLeft(scope, way) && llvm::all_of(way, [&](Operation* around) {
+    const bool isPassed = isa<tile::ForOp, tile::WhileOp, scf::IfOp, tile::StoreOp>(around);
+    return isPassed && around->getNumResults() == 0 &&
+           llvm::all_of(numbersOf(around), [&](Value number) {
+             return isOfVariables(number, scope) && !npu::differsByVid(number);
+           });
+  });
+}
+
 std::optional<std::string> whyInScope(tile::CopyOp copy) {
   auto scope = copy->getParentOfType<ScopeOp>();
   const SmallVector<Operation*> way = wayTo(copy, scope);
@@ -313,12 +366,7 @@ std::optional<std::string> whyInScope(tile::CopyOp copy) {
     const bool isPassed = isa<tile::ForOp, tile::WhileOp, scf::IfOp, tile::CopyOp>(around);
     if (!isPassed || around->getNumResults() != 0 || !known.knowsWay(around))
       return "a variable or an element that is read in the scope says whether or where";
-    SmallVector<Value> asked(around->getOperands());
-    if (auto loop = dyn_cast<tile::WhileOp>(around))
-      asked.push_back(conditionOf(loop));
-    if (scope.getAgent() == Agent::Cube && llvm::any_of(asked, [](Value each) {
-          return !isa<tile::BufferType>(each.getType()) && npu::differsByVid(each);
-        }))
+    if (scope.getAgent() == Agent::Cube && llvm::any_of(numbersOf(around), npu::differsByVid))
       return "vid, which is 0 in T.Scope(\"C\"), says whether or where";
   }
   return std::nullopt;

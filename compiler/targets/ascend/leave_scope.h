@@ -2,8 +2,11 @@
 #ifndef TILEWRIGHT_COMPILER_TARGETS_ASCEND_LEAVE_SCOPE_H
 #define TILEWRIGHT_COMPILER_TARGETS_ASCEND_LEAVE_SCOPE_H
 
+#include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
+
+#include <llvm/ADT/SetVector.h>
 
 #include <optional>
 #include <string>
@@ -25,6 +28,13 @@ void leaveScopes(llvm::ArrayRef<tile::CopyOp> copies);
 
 /// Why that can't be, a sentence's end: the other kind of core can't come to it as those of the scope do.
 std::optional<std::string> whyInScope(tile::CopyOp copy);
+
+/// Takes stores to variables out of their scopes in that way: both kinds of core do them.
+void storeOnBoth(llvm::ArrayRef<mlir::Operation*> stores);
+
+/// Whether they can: what is stored, and what in the scope says whether and where, is computed of variables and of what stands
+/// outside, and not of vid.
+bool canStoreOnBoth(tile::StoreOp store);
 
 /// Gives a nest in a scope of the cube core that computes with a gemm's tile to the vector cores: so, too, and in a
 /// scope of theirs. In the nest, vid is 0, as in the scope.

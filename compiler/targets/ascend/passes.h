@@ -50,6 +50,7 @@ std::unique_ptr<mlir::Pass> createPairWorkspaces();
 std::unique_ptr<mlir::Pass> createMarkOnce();
 std::unique_ptr<mlir::Pass> createCheckScopes();
 std::unique_ptr<mlir::Pass> createGuardOnce();
+std::unique_ptr<mlir::Pass> createScopeVariables();
 std::unique_ptr<mlir::Pass> createPartVariables();
 std::unique_ptr<mlir::Pass> createMarkFreshTiles();
 std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip, bool stages);

@@ -44,6 +44,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   if (!automation.flags)
     passes.push_back(createMarkStatements());
   passes.push_back(createPlainUpdates(!automation.flags));
+  passes.push_back(createScopeVariables());
   if (automation.split) // what the user has put into UB: places go by who knows a variable
     passes.push_back(createPartVariables());
   passes.push_back(createMarkOnce());

@@ -21,6 +21,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createMarkOnce);
   mlir::registerPass(createCheckScopes);
   mlir::registerPass(createGuardOnce);
+  mlir::registerPass(createScopeVariables);
   mlir::registerPass(createPartVariables);
   mlir::registerPass(createMarkFreshTiles);
   mlir::registerPass([&chip] { return createStageGlobalTiles(chip, true); });

@@ -263,6 +263,10 @@ bool isOfVectorsAlone(Value buffer) {
   });
 }
 
+bool isKnownToVectorsAlone(Operation* op) {
+  return VectorValues().decide(op);
+}
+
 bool differsOnVectorCores(Value variable) {
   return VectorValues().differ(variable);
 }

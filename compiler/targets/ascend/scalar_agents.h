@@ -17,6 +17,8 @@ mlir::Value resultOfBranch(mlir::OpOperand& use);
 bool asksVectorCores(mlir::Operation* branch);
 /// Whether something in an operation changes a variable as only the vector cores can, whatever it is before.
 bool changeOnVectorCores(mlir::Operation* op, mlir::Value variable);
+/// Whether only the vector cores can know the numbers of an operation, or the way to it.
+bool isKnownToVectorsAlone(mlir::Operation* op);
 /// Whether a variable may hold something else on the vector cores than on the cube core.
 bool differsOnVectorCores(mlir::Value variable);
 
