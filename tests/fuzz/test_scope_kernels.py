@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A few random kernels whose scopes assign to variables: see scope_kernels.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scope_kernels import check_all
+
+
+@pytest.mark.parametrize("first", [0, 40])
+def test_scopes_mean_what_the_interpreter_says(
+    first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
+    failed, refused = check_all(range(first, first + 40), tmp_path)
+    assert failed == {}
+    assert 10 < refused < 30
