@@ -211,3 +211,33 @@ def test_what_one_kind_alone_has(form: str) -> None:
     assert error.message == "unsupported on ascend: " + REFUSED[form]
     assert error.place.line == kernel.function.__code__.co_firstlineno + 14
     assert len(error.notes) == (2 if form == "own" else 1)
+
+
+def test_what_one_kind_alone_assigns() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((4, SIDE, SIDE), "float16"), C: T.Tensor((4, SIDE, SIDE), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as _:
+            p = T.alloc_L1((SIDE, SIDE), "float16")
+            c = T.alloc_L0C((SIDE, SIDE), "float32")
+            i = T.alloc_var("int32", init=0)
+            for _t in T.serial(3):
+                with T.Scope("C"):
+                    T.copy(A[i, 0, 0], p)
+                    T.gemm_v0(p, p, c, init=True)
+                    T.copy(c, C[i, 0, 0])
+                with T.Scope("V"):
+                    i = i + 1
+
+    message = (
+        "only the vector cores assign to 'i' here, so the cube core reads another number: assign "
+        "to 'i' outside of T.Scope"
+    )
+    with pytest.warns(tilewright.errors.TilewrightWarning) as caught:
+        kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    assert message in str(caught[0].message)
+    assert caught[0].lineno == main.function.__code__.co_firstlineno + 12
+    for run in (kernel, tilewright.compile(main, target="reference")):
+        results = np.zeros((4, SIDE, SIDE), np.float32)
+        run(matrices, results)
+        np.testing.assert_array_equal(results[0], wide[0] @ wide[0])
+        assert not results[1:].any()

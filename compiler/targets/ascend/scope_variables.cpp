@@ -12,7 +12,8 @@
 /// gemms that vector cores use, too; elements of tensors that are stored there, which one core does for all; nests that leave
 /// the cube core's scope. Of each, block_cores.h says whose numbers count. Where the other kind can't compute what is assigned in
 /// a scope, or has a use for a number of its own under that name, it is an error. A number that each kind has set before it
-/// reads it is its own: assignments count where a read may find them. It stands before all that moves work between the cores.
+/// reads it is its own: assignments count where a read may find them. What only one kind assigns to and the other kind reads for
+/// itself gets a warning. It stands before all that moves work between the cores.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
@@ -114,6 +115,8 @@ public:
       checkOwn(agent);
     if (!refused.empty())
       return failure();
+    for (const Agent agent : kAgents)
+      warnOfOthers(agent);
     storeOnBoth(llvm::map_to_vector(stores, [](const auto& each) { return each.first; }));
     return success();
   }
@@ -151,6 +154,34 @@ private:
         if (known.contains(store) && scopeOf(store) != agent)
           refuseOwn(store, own, agent);
       });
+  }
+
+  /// Of what one kind reads and only the other kind assigns to: by the order of the text it would find that.
+  void warnOfOthers(Agent agent) {
+    DenseSet<Operation*> all;
+    launch.walk([&](tile::StoreOp store) { all.insert(store); });
+    ReachingStores view(launch, agent, all);
+    DenseSet<Value> told;
+    for (Operation* own : work.own(agent))
+      Origins({&view}).follow(own, [&](Operation* op) {
+        auto store = dyn_cast<tile::StoreOp>(op);
+        if (!store || known.contains(op) || scopeOf(op).value_or(agent) == agent ||
+            assignsToo(agent, store.getBuffer()) || !told.insert(store.getBuffer()).second)
+          return;
+        const std::string name = quotedBuffer(store.getBuffer());
+        InFlightDiagnostic warning = store.emitWarning();
+        warning << assigns(otherKindOf(agent), name) << ", so " << coresOf(agent)
+                << (agent == Agent::Cube ? " reads" : " read") << " another number: assign to "
+                << name << " outside of T.Scope";
+        warning.attachNote(own->getLoc()) << name << " is read for this";
+      });
+  }
+
+  /// Whether that kind counts in scopes of its own.
+  static bool assignsToo(Agent agent, Value variable) {
+    return llvm::any_of(npu::usersOf(npu::storageOf(variable)), [&](Operation* user) {
+      return !isa<tile::LoadOp>(user) && scopeOf(user) == agent;
+    });
   }
 
   static std::string assigns(Agent agent, const std::string& name) {

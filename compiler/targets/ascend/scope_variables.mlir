@@ -159,3 +159,39 @@ func.func @of_each_its_own(%C: !tile.buffer<4x16x16xf32, global>) {
   }
   return
 }
+
+// -----
+// Each kind has a variable of its own: the cube core's stays 0.
+func.func @read_by_others(%C: !tile.buffer<4x16x16xf32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  tile.launch (%cid) in (%c1) npu {
+    %c = tile.alloc "c" : !tile.buffer<16x16xf32, L0C>
+    %i = tile.alloc "i" : !tile.buffer<si32, var>
+    %j = tile.alloc "j" : !tile.buffer<si32, var>
+    tile.store %zero, %i[] : !tile.buffer<si32, var>
+    tile.store %zero, %j[] : !tile.buffer<si32, var>
+    tile.for %k = %c0 to %c4 step %c1 {
+      ascend.scope cube {
+        %held = tile.load %i[] : !tile.buffer<si32, var>
+        %at = arith.index_cast %held : i32 to index
+        // expected-note@+1 {{'i' is read for this}}
+        tile.copy %c : !tile.buffer<16x16xf32, L0C> to %C[%at, 0, 0] [1, 16, 16] : !tile.buffer<4x16x16xf32, global>
+        // Both count in scopes of their own.
+        %own = tile.load %j[] : !tile.buffer<si32, var>
+        %where = arith.index_cast %own : i32 to index
+        tile.copy %c : !tile.buffer<16x16xf32, L0C> to %C[%where, 0, 0] [1, 16, 16] : !tile.buffer<4x16x16xf32, global>
+        tile.store %one, %j[] : !tile.buffer<si32, var>
+      }
+      ascend.scope vector {
+        // expected-warning@+1 {{only the vector cores assign to 'i' here, so the cube core reads another number: assign to 'i' outside of T.Scope}}
+        tile.store %one, %i[] : !tile.buffer<si32, var>
+        tile.store %one, %j[] : !tile.buffer<si32, var>
+      }
+    }
+  }
+  return
+}
