@@ -149,9 +149,9 @@ private:
   /// Whether this agent leaves the op to others.
   bool isLeftToOthers(Agent& agent, mlir::Operation& op);
   std::optional<ascend::Agent> coreOfFlag(mlir::Operation& op);
-  /// Handles an op of which this agent lacks operands; false if it lacks none.
   /// The cube core goes past what values decide that only the vector cores know: variables that it assigns to are such, too.
   mlir::LogicalResult passByOthers(Agent& agent, mlir::Operation& op);
+  /// Handles an op of which this agent lacks operands; false if it lacks none.
   mlir::FailureOr<bool> passUnknown(Agent& agent, mlir::Operation& op);
   Owner ownerOf(mlir::Value buffer);
   /// Whether an agent has all that a scope of its kind works on; an error of each place that has not.

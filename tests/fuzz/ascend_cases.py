@@ -66,6 +66,23 @@ class Script:
         return min(low + (self.left.pop(0) if self.left else 0), high)
 
 
+class DrawnText:
+    """Lines of a kernel, by decisions."""
+
+    def __init__(self, dice: Dice) -> None:
+        self.dice = dice
+        self.lines: list[str] = []
+
+    def pick(self, low: int, high: int) -> int:
+        return self.dice.integer(low, high)
+
+    def one_of(self, *choices: Any) -> Any:  # noqa: ANN401
+        return choices[self.pick(0, len(choices) - 1)]
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+
 #: From here on kernels also have tiles in turn.
 FIRST_WITH_TURNS = 10_000
 #: From here on they have `while` loops that ask for elements, in place of these.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "ascend")]
-from ascend_cases import Dice, load_kernel  # noqa: E402
+from ascend_cases import Dice, DrawnText, load_kernel  # noqa: E402
 from kernel_group import AUTOMATIC, KernelGroup, copies  # noqa: E402
 
 from tilewright import _compiler  # noqa: E402
@@ -55,13 +55,12 @@ REFUSALS = (
 )
 
 
-class ScopeKernel:
+class ScopeKernel(DrawnText):
     """All of its loops end: each `while` has a counter of its own, which nothing else changes."""
 
     def __init__(self, dice: Dice, name: str) -> None:
-        self.dice = dice
+        super().__init__(dice)
         self.name = name
-        self.lines: list[str] = []
         self.counters: list[str] = []  # of the loops around
         self.loops = 0
         self.numbers = {"first": self.one_of("0", "1", "n"), "second": self.one_of("0", "2", "n")}
@@ -77,15 +76,6 @@ class ScopeKernel:
         sizes = {"tiles": TILES, "rows": ROWS, "width": WIDTH}
         head = HEAD.format(name=self.name, threads=self.threads, **sizes, **self.numbers)
         return head + "".join(" " * 8 + line + "\n" for line in self.lines)
-
-    def pick(self, low: int, high: int) -> int:
-        return self.dice.integer(low, high)
-
-    def one_of(self, *choices: Any) -> Any:  # noqa: ANN401
-        return choices[self.pick(0, len(choices) - 1)]
-
-    def line(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
 
     def number(self) -> str:
         return self.one_of("i", "i", "j", *self.counters[-2:])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "ascend")]
-from ascend_cases import Dice, load_kernel  # noqa: E402
+from ascend_cases import Dice, DrawnText, load_kernel  # noqa: E402
 from kernel_group import AUTOMATIC, KernelGroup, compiled  # noqa: E402
 
 SEED = 20261201
@@ -45,14 +45,13 @@ QUESTIONS = ("n > 1", "n > 5", "P[0] > 2", "P[16] < 90")
 TURNS = ("2", "3", "m", "4")
 
 
-class VectorCoreKernel:
+class VectorCoreKernel(DrawnText):
     """Most statements keep to their core's own part; one in some meets the other one's."""
 
     def __init__(self, dice: Dice, name: str) -> None:
-        self.dice = dice
+        super().__init__(dice)
         self.name = name
         self.is_mixed = self.pick(0, 1) == 1
-        self.lines: list[str] = []
         if self.is_mixed:
             self.line(0, 'left = T.alloc_shared((16, 16), "float16")')
             self.line(0, 'product = T.alloc_fragment((16, 16), "float32")')
@@ -66,15 +65,6 @@ class VectorCoreKernel:
     def source(self) -> str:
         head = HEAD.format(name=self.name, rows=ROWS, elements=ELEMENTS)
         return head + "".join(" " * 8 + line + "\n" for line in self.lines)
-
-    def pick(self, low: int, high: int) -> int:
-        return self.dice.integer(low, high)
-
-    def one_of(self, *choices: Any) -> Any:  # noqa: ANN401
-        return choices[self.pick(0, len(choices) - 1)]
-
-    def line(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
 
     def rows(self, loop: str) -> str:
         turns = f" + {loop} * {self.one_of(8, 16, 32)}" if loop and self.pick(0, 1) else ""
