@@ -333,7 +333,7 @@ except KeyboardInterrupt:
 )
 def test_a_pool_that_compiles(interrupt, decorator, call):
     loop = " " * 12 + "for i in T.Parallel(N):\n" + " " * 16 + "A[i] = T.exp(T.sin(A[i]))"
-    loops = "\n".join([loop] * 1000)
+    loops = "\n".join([loop] * 2500)
     script = COMPILED_IN_A_POOL.format(decorator=decorator, loops=loops, call=call)
     status, output, errors = interrupt(script, 4)
     assert (status, output, errors) == (0, "interrupted\n", "")
