@@ -83,6 +83,7 @@ std::unique_ptr<mlir::Pass> createExpandElements(bool waits, bool splits);
 /// `isOrdered`: barriers around functions of which nothing is known.
 std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
 std::unique_ptr<mlir::Pass> createForwardVariables();
+std::unique_ptr<mlir::Pass> createCubeVid();
 std::unique_ptr<mlir::Pass> createDropIdleWork();
 std::unique_ptr<mlir::Pass> createPlainDivisions();
 std::unique_ptr<mlir::Pass> createShareDims();

@@ -80,6 +80,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createExpandElements(!automation.flags, automation.split));
   passes.push_back(createExpandCalls(automation.flags));
   passes.push_back(createForwardVariables());
+  passes.push_back(createCubeVid());
   passes.push_back(createDropIdleWork());
   passes.push_back(createPlainDivisions());
   passes.push_back(createShareDims());

@@ -40,6 +40,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createShareNames);
   mlir::registerPass(createForwardFills);
   mlir::registerPass(createForwardVariables);
+  mlir::registerPass(createCubeVid);
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
   mlir::registerPass([] { return createDefinePadding(false); });
