@@ -129,6 +129,8 @@ public:
         found.insert(*instruction.getAgent());
       else if (auto store = dyn_cast<tile::StoreOp>(user))
         addStore(store);
+      else if (isPrintOfVectors(user))
+        found.insert(Agent::Vector);
       else if (isPure(user) && user->getNumResults() == 1 && user->getNumRegions() == 0)
         addUsersOnce(user);
       else if (isa<scf::IfOp, tile::ForOp>(user))
@@ -199,7 +201,7 @@ private:
     else if (auto store = dyn_cast<tile::StoreOp>(op))
       addStore(store);
     else
-      add(std::nullopt);
+      add(isPrintOfVectors(op) ? std::optional(Agent::Vector) : std::nullopt);
   }
 
   const ScalarAgents& agents;
@@ -265,6 +267,11 @@ bool isOfVectorsAlone(Value buffer) {
 
 bool isKnownToVectorsAlone(Operation* op) {
   return VectorValues().decide(op);
+}
+
+bool isPrintOfVectors(Operation* op) {
+  return isa<tile::PrintOp, PrintfOp, tile::AssertOp>(op) && !op->getParentOfType<ScopeOp>() &&
+         VectorValues(/*hasNumber=*/false).decide(op);
 }
 
 bool differsOnVectorCores(Value variable) {

@@ -19,6 +19,9 @@ bool asksVectorCores(mlir::Operation* branch);
 bool changeOnVectorCores(mlir::Operation* op, mlir::Value variable);
 /// Whether only the vector cores can know the numbers of an operation, or the way to it.
 bool isKnownToVectorsAlone(mlir::Operation* op);
+/// Whether what an operation prints or asserts, or the way to it, asks for elements that only the vector cores read;
+/// their number, which is 0 on the cube core, is none. It is theirs alone then.
+bool isPrintOfVectors(mlir::Operation* op);
 /// Whether a variable may hold something else on the vector cores than on the cube core.
 bool differsOnVectorCores(mlir::Value variable);
 

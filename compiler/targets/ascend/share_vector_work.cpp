@@ -13,7 +13,8 @@
 ///   tile.parallel (%i, %j) in [32, 128] { ... }      // %i counts from %row where its value matters
 ///
 /// Which tiles can be halved follows from what is done with them (shared_tiles.h). The others both
-/// cores have whole and compute twice; what comes of them in global memory is written by the first.
+/// cores have whole and compute twice; what comes of them in global memory is written by the first, and so are
+/// single elements, of numbers too, that the cube core doesn't store.
 /// Of a kernel that was written for a GPU, which asks for nothing, both cores work beside gemms where
 /// what they do needs no order between them.
 /// It stands behind AddWorkspaces, so that what crosses to the cube core is a copy like any other,
@@ -23,6 +24,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/scalar_agents.h"
 #include "compiler/targets/ascend/vector_order.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -40,10 +42,16 @@ class Sharer {
 public:
   Sharer(tile::LaunchOp launch, const SharedTiles& tiles)
       : launch(launch), tiles(tiles), builder(OpBuilder::atBlockBegin(launch.getBodyBlock())) {
+    launch.walk([&](Operation* op) {
+      asksVid |= isa<VectorIdOp>(op) && !op->use_empty();
+      hasGemm |= isa<tile::GemmOp>(op);
+    });
     vectorId = VectorIdOp::create(builder, launch.getLoc());
   }
 
   void run() {
+    if (!asksVid)
+      launch->setAttr(kCoresAlikeAttr, UnitAttr::get(launch.getContext()));
     SmallVector<Operation*> ops;
     launch.walk([&](Operation* op) { ops.push_back(op); });
     for (Operation* op : ops)
@@ -70,6 +78,8 @@ private:
       return rewriteAtomic(atomic);
     if (isa<tile::AtomicOp>(op) && !op->getParentOfType<tile::ParallelOp>())
       return guard(op);
+    if (happensOnce(op))
+      return guard(op);
     if (auto fill = dyn_cast<tile::FillOp>(op))
       return rewriteFill(fill);
     if (auto reduce = dyn_cast<tile::ReduceOp>(op))
@@ -78,6 +88,22 @@ private:
       return rewriteScan(scan);
     if (auto nest = dyn_cast<tile::ParallelOp>(op))
       return rewriteNest(nest);
+  }
+
+  /// An element that is stored, or a number that is printed: tiles of which single elements are read both cores have
+  /// whole. What the cube core knows, too, it stores, and all cores print. A kernel that asks for vid says it itself.
+  bool happensOnce(Operation* op) const {
+    auto store = dyn_cast<tile::StoreOp>(op);
+    const bool isElement = store && store.getBuffer().getType().isGlobal();
+    auto print = dyn_cast<tile::PrintOp>(op);
+    const bool isPrint =
+        isa<PrintfOp>(op) ||
+        (print && !(print.getValue() && isa<BufferType>(print.getValue().getType())));
+    if (asksVid || !(isElement || isPrint) || op->getParentOfType<tile::ParallelOp>())
+      return false;
+    if (auto scope = op->getParentOfType<ScopeOp>())
+      return scope.getAgent() == Agent::Vector;
+    return !hasGemm || (isElement ? isKnownToVectorsAlone(op) : isPrintOfVectors(op));
   }
 
   Value constant(int64_t number) {
@@ -212,6 +238,7 @@ private:
   const SharedTiles& tiles;
   OpBuilder builder;
   Value vectorId;
+  bool asksVid = false, hasGemm = false;
 };
 
 bool needsNoOrder(tile::LaunchOp launch, const SharedTiles& tiles, bool ofReads) {

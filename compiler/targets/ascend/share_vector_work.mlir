@@ -160,3 +160,25 @@ func.func @written_row(%C: !tile.buffer<2x15xf32, global>, %v: f32) {
   }
   return
 }
+
+// -----
+// A single element, and what is printed: once, though both cores have what is read of the tile.
+// CHECK-LABEL: func.func @elements
+// CHECK: launch {{.*}} attributes {ascend.cores_alike}
+// CHECK: %[[VALUE:.*]] = tile.load %{{.*}}[%{{.*}}, %{{.*}}] : !tile.buffer<64x128xf32, UB>
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq
+// CHECK-NEXT: scf.if %[[FIRST]] {
+// CHECK-NEXT: tile.store %[[VALUE]]
+// CHECK: scf.if
+// CHECK-NEXT: ascend.printf "%f"(%[[VALUE]])
+func.func @elements(%A: !tile.buffer<64x128xf32, global>, %F: !tile.buffer<8xf32, global>, %n: index) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) threads(2) npu {
+    %x = tile.alloc "x" : !tile.buffer<64x128xf32, UB>
+    tile.copy %A : !tile.buffer<64x128xf32, global> to %x : !tile.buffer<64x128xf32, UB>
+    %v = tile.load %x[%c1, %c1] : !tile.buffer<64x128xf32, UB>
+    tile.store %v, %F[%c1] : !tile.buffer<8xf32, global>
+    ascend.printf "%f"(%v) : f32
+  }
+  return
+}

@@ -11,7 +11,7 @@
 ///   ascend.scope vector { tile.for %i = ... { npu.load_ub %W ... to %x ... } }
 ///
 /// Each instruction says whose it is; scalar code, loops and branches go to both, and what then
-/// does nothing is dropped, with the variables that only such loops and branches ask for (needed_work.h). So the split
+/// does nothing is dropped (also a print of what only the vector cores can read), with the variables that only such loops and branches ask for (needed_work.h). So the split
 /// follows the flow of data, not names. Scopes of the user's own are merged. Without `combine` (tl.ascend_auto_cv_combine),
 /// they are the only split: what stands outside of them runs on both kinds of core, so there an instruction that only one
 /// kind has is refused.
@@ -26,6 +26,7 @@
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/needed_work.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/scalar_agents.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
@@ -203,8 +204,14 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
     for (Operation& op : body.without_terminator())
       if (!isShared(&op))
         whole.push_back(&op);
+    SmallVector<Operation*> ofVectors;
+    if (combine)
+      launch.walk([&](Operation* op) {
+        if (isPrintOfVectors(op))
+          ofVectors.push_back(op);
+      });
     if (hasCube)
-      copyFor(Agent::Cube, whole, body);
+      copyFor(Agent::Cube, whole, body, ofVectors);
     if (hasVector || !hasCube)
       copyFor(Agent::Vector, whole, body);
     for (Operation* op : llvm::reverse(whole))
@@ -240,13 +247,16 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
     return alloc && alloc.getType().getSpace() == MemorySpace::Global;
   }
 
-  void copyFor(Agent agent, ArrayRef<Operation*> whole, Block& body) {
+  void copyFor(Agent agent, ArrayRef<Operation*> whole, Block& body,
+               ArrayRef<Operation*> leftOut = {}) {
     OpBuilder builder(body.getTerminator());
     auto scope = ScopeOp::create(builder, body.getParentOp()->getLoc(), agent);
     builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
     IRMapping mapping;
     for (Operation* op : whole)
       builder.clone(*op, mapping);
+    for (Operation* op : leftOut)
+      mapping.lookup(op)->erase();
     if (failed(Pruner(scope).run()))
       signalPassFailure();
   }
