@@ -769,3 +769,17 @@ func.func @asks_with_one_set_too_few(%v: i32, %c: i1) {
   }
   return
 }
+
+// -----
+// With threads=2 the kernel has no vid: the compiler shares the work out.
+func.func @both_store_of_threads(%D: !tile.buffer<64xf32, global>, %E: !tile.buffer<64xf32, global>, %n: index) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) threads(2) npu attributes {ascend.cores_alike} {
+    %vid = ascend.vector_id
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    npu.store_ub %x[%vid] : !tile.buffer<64xf32, UB> pitch 64 to %E[%vid] [1] : !tile.buffer<64xf32, global>
+    // expected-warning@+1 {{both vector cores of a block store this at the same place, and nothing orders them: put it into T.Scope("V"), where the first one does it, or launch one with threads=1}}
+    npu.store_ub %x[%c1] : !tile.buffer<64xf32, UB> pitch 64 to %D[1] [1] : !tile.buffer<64xf32, global>
+  }
+  return
+}

@@ -350,10 +350,13 @@ void warnOfOne(func::FuncOp kernel, const VectorPair& pair) {
            "to a part of its own, by vid";
     return;
   }
-  const bool areAlike = (*kernel.getOps<tile::LaunchOp>().begin())->hasAttr(kCoresAlikeAttr) ||
-                        !launchKindOf(kernel).usesVectorId;
+  tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
+  const bool areAlike = launch->hasAttr(kCoresAlikeAttr) || !launchKindOf(kernel).usesVectorId;
+  const bool hasNoVid = launch->hasAttr(kCoresAlikeAttr) && launch.getThreadCount() == 2;
   warning << "both vector cores of a block store this at the same place" << ofTensor(pair)
-          << ", and nothing orders them: store where `vid == 0`, or "
+          << ", and nothing orders them: "
+          << (hasNoVid ? "put it into T.Scope(\"V\"), where the first one does it, or "
+                       : "store where `vid == 0`, or ")
           << (areAlike ? "launch one with threads=1" : "a part of its own on each, by vid");
   if (areAlike)
     noteAdds(kernel, warning);
