@@ -413,8 +413,10 @@ class Tracer:
             raise LanguageError(f"{name!r} has {count} dims, but a tensor has {MOST_DIMS} at most")
         return self.made(partial(self.builder.tensor, name), shape, dtype, strides)
 
-    def buffer_handle(self, buffer: BufferRef) -> Any:
+    def buffer_handle(self, buffer: BufferRef | Poison) -> Any:
         """The builder's handle of a buffer of this kernel."""
+        if isinstance(buffer, Poison):
+            raise PoisonUsed
         if buffer.tracer is not self:
             raise LanguageError("a buffer of another kernel is used here", python=RuntimeError)
         return buffer.handle
@@ -651,9 +653,12 @@ def is_array(value: object) -> bool:
 
 
 def describe(value: object) -> str:
+    """What a message calls a value; what follows from an error has none."""
     from ..language.frames import Loop
     from ..language.vectors import Vector
 
+    if isinstance(value, Poison):
+        raise PoisonUsed
     if isinstance(value, Loop):
         return f"a {value.kind} loop, which only 'for' takes"
     if isinstance(value, Vector):

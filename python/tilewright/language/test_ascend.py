@@ -505,3 +505,23 @@ def test_addresses_are_of_buffers() -> None:
             T.annotate_address(3)
 
     assert refusal(plain, np.zeros(8, np.float32)) == f"{wanted}3 of type int"
+
+
+def test_hints_of_a_buffer_that_failed_are_silent() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((8,), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            b = T.alloc_ub((8, 64), "float64x")
+            T.annotate_address({b: 8192})
+            T.annotate_layout({b: None})
+            T.annotate_padding({b: 0})
+            T.annotate_safe_value({b: 0})
+            T.annotate_restrict_buffers(b)
+            T.annotate_address({nothing: 0})  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="reference")
+    assert [error.message for error in caught.value.errors] == [
+        "there is no dtype 'float64x'; did you mean 'float64x8'?",
+        "name 'nothing' is not defined",
+    ]
