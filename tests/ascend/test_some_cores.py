@@ -86,3 +86,37 @@ def test_no_flag_can_stand_in_such_a_branch() -> None:
         "order them there"
     )
     assert error.place.line - kernel.function.__code__.co_firstlineno == 26
+
+
+@T.prim_func
+def asked_by_while(
+    A: T.Tensor((96, 16), "float16"),
+    B: T.Tensor((16, 16), "float16"),
+    I: T.Tensor((8,), "int32"),  # noqa: E741
+    C: T.Tensor((96, 16), "float"),
+):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True) as (cid, vid):
+        a = T.alloc_shared((16, 16), "float16")
+        b = T.alloc_shared((16, 16), "float16")
+        c = T.alloc_fragment((16, 16), "float")
+        index = T.alloc_shared((8,), "int32")
+        i = T.alloc_var("int32", init=0)
+        T.copy(I, index)
+        while index[i] >= 0:
+            T.copy(A[i * 16, 0], a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(c, C[i * 16, 0])
+            i += 1
+
+
+def test_a_loop_around_a_gemm_that_asks_an_element_of_ub() -> None:
+    with pytest.raises(tilewright.UnsupportedError) as caught:
+        tilewright.compile(asked_by_while, target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    assert error.message == (
+        "unsupported on ascend: the cube core needs this value, but only the vector core can read "
+        "it: take what the cube core does out of the loop or branch that asks for it, or ask an "
+        "element of a tensor"
+    )
+    assert error.place.line - asked_by_while.function.__code__.co_firstlineno == 14

@@ -26,6 +26,7 @@
 #include "compiler/targets/ascend/mark_statements.h"
 #include "compiler/targets/ascend/own_order.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/scalar_agents.h"
 
 #include "compiler/ir/structure_ops.h"
 
@@ -290,7 +291,10 @@ struct InsertFlags : KernelPass<InsertFlags> {
     const model::Inserted inserted = insertFlags(model->program, conflicts, options);
     // Parts of one statement differ in nothing that the kernel's author sees.
     std::set<std::tuple<std::string, const void*, const void*>> told;
+    DenseSet<Location> refused;
     for (const model::Unorderable& failure : inserted.failures) {
+      if (isOfElement(failure.hazard, refused))
+        continue;
       const std::string text = describe(failure.hazard, conflicts) + ", but " + failure.reason;
       Operation *earlier = operationOf(failure.hazard.earlier),
                 *later = operationOf(failure.hazard.later);
@@ -307,6 +311,20 @@ struct InsertFlags : KernelPass<InsertFlags> {
     if (model->hasOwnCrossFlags && !model->exit)
       dropOrderedByOwnFlags(*model, conflicts, inserted.insertions);
     unmarkStatements(getOperation());
+  }
+
+  /// Whether no flag can order the two because the way to them is up to an element of UB: an error of each such element.
+  static bool isOfElement(const Hazard& hazard, DenseSet<Location>& refused) {
+    for (const model::Node* node : {hazard.later, hazard.earlier}) {
+      if (node->queue.agent != model::Agent::Cube)
+        continue;
+      if (npu::GetValueOp read = elementAskedAround(operationOf(node))) {
+        if (refused.insert(read.getLoc()).second)
+          refuseElement(read, Agent::Cube, operationOf(node));
+        return true;
+      }
+    }
+    return false;
   }
 
   /// The branches around the two on the number of the loop that carries it leave it no turns.

@@ -62,6 +62,11 @@ public:
     return (!whose || !*whose) && isRead(variable);
   }
 
+  /// The element of UB that has decided, if one has.
+  npu::GetValueOp decidingElement() const {
+    return element;
+  }
+
   bool decidePathTo(Operation* op) {
     Operation* parent = op->getParentOp();
     return parent && !isa<tile::LaunchOp>(parent) && (decideBranch(parent) || decidePathTo(parent));
@@ -82,8 +87,10 @@ private:
       return hasNumber;
     if (isa<BufferType>(value.getType()))
       return false;
-    if (auto get = dyn_cast<npu::GetValueOp>(op); get && get.getAgent() == Agent::Vector)
+    if (auto get = dyn_cast<npu::GetValueOp>(op); get && get.getAgent() == Agent::Vector) {
+      element = get;
       return true;
+    }
     if (auto load = dyn_cast<tile::LoadOp>(op))
       if (isRead(load.getBuffer()))
         return true;
@@ -112,6 +119,7 @@ private:
 
   bool hasNumber;
   DenseSet<Value> seen;
+  npu::GetValueOp element;
 };
 
 /// The cores whose instructions need a number.
@@ -219,6 +227,26 @@ Value resultOfBranch(OpOperand& use) {
 
 bool asksVectorCores(Operation* branch) {
   return VectorValues().decideBranch(branch);
+}
+
+npu::GetValueOp elementAskedAround(Operation* op) {
+  for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
+       around = around->getParentOp()) {
+    VectorValues values(/*hasNumber=*/false);
+    if (values.decideBranch(around) && values.decidingElement())
+      return values.decidingElement();
+  }
+  return {};
+}
+
+void refuseElement(Operation* read, Agent agent, Operation* user) {
+  const StringRef own = stringifyAgent(agent),
+                  other = stringifyAgent(agent == Agent::Cube ? Agent::Vector : Agent::Cube);
+  InFlightDiagnostic error = read->emitError();
+  error << "unsupported on ascend: the " << own << " core needs this value, but only the " << other
+        << " core can read it: take what the " << own
+        << " core does out of the loop or branch that asks for it, or ask an element of a tensor";
+  error.attachNote(user->getLoc()) << "it is needed here";
 }
 
 bool changeOnVectorCores(Operation* op, Value variable) {

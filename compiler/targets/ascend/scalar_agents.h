@@ -15,6 +15,10 @@ mlir::Value resultOfBranch(mlir::OpOperand& use);
 
 /// Whether a branch or loop asks for what only the vector cores have: elements of UB, and their number.
 bool asksVectorCores(mlir::Operation* branch);
+/// The element of UB that the innermost branch or loop around an operation that asks for one does; null if none asks.
+npu::GetValueOp elementAskedAround(mlir::Operation* op);
+/// The error that `user` needs the number `read` on the cores of a kind that can't read it.
+void refuseElement(mlir::Operation* read, Agent agent, mlir::Operation* user);
 /// Whether something in an operation changes a variable as only the vector cores can, whatever it is before.
 bool changeOnVectorCores(mlir::Operation* op, mlir::Value variable);
 /// Whether only the vector cores can know the numbers of an operation, or the way to it.

@@ -127,7 +127,7 @@ private:
       hasForeign = true;
       const Need need = needOf(scope, op);
       if (!need.variable)
-        return refuse(op, need.user ? need.user : *op->getUsers().begin());
+        return refuseElement(op, scope.getAgent(), need.user ? need.user : *op->getUsers().begin());
       auto& [user, places] = ofVariables[{need.user->getLoc(), need.variable}];
       user = need.user;
       if (!llvm::is_contained(places, op->getLoc()))
@@ -136,16 +136,6 @@ private:
     for (const auto& [key, found] : ofVariables)
       refuseVariable(quotedBuffer(key.second), found.first, found.second);
     return failure(hasForeign);
-  }
-
-  void refuse(Operation* op, Operation* user) {
-    const StringRef own = stringifyAgent(scope.getAgent()),
-                    other = stringifyAgent(otherThan(scope.getAgent()));
-    InFlightDiagnostic error = op->emitError();
-    error << "unsupported on ascend: the " << own << " core needs this value, but only the "
-          << other << " core can read it: take what the " << own
-          << " core does out of the loop or branch that asks for it, or ask an element of a tensor";
-    error.attachNote(user->getLoc()) << "it is needed here";
   }
 
   /// `places`: what the variable depends on.
