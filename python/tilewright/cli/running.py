@@ -8,6 +8,7 @@ import runpy
 import sys
 import traceback
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -120,11 +121,44 @@ def _guarded(run_it: Any) -> int:
 
 
 def print_as_python(error: BaseException) -> None:
-    """Prints an exception of the user's file as Python would, without the frames of commands."""
-    trace = error.__traceback__
-    while trace is not None and _is_machinery(trace.tb_frame.f_code.co_filename):
-        trace = trace.tb_next
-    traceback.print_exception(type(error), error, trace)
+    """Prints an exception of the user's file as Python would, without the frames of commands and,
+    unless the fault is ours, of this package: it ends at the user's line, or the kernel's."""
+    first = error.__traceback__
+    while first is not None and _is_machinery(first.tb_frame.f_code.co_filename):
+        first = first.tb_next
+    error = error.with_traceback(first)
+    seen: list[BaseException] = []
+    chain: list[BaseException | None] = [error]
+    while chain:
+        each = chain.pop()
+        if each is None or each in seen:
+            continue
+        seen.append(each)
+        if not _is_fault_of_ours(each):
+            each.__traceback__ = _of_users(each.__traceback__)
+        chain += [each.__cause__, each.__context__]
+    traceback.print_exception(type(error), error, error.__traceback__)
+
+
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+
+
+def _is_fault_of_ours(error: BaseException) -> bool:
+    """Whether the package tripped over itself, instead of raising an error for its user."""
+    frames = traceback.extract_tb(error.__traceback__)
+    is_slip = isinstance(error, (AssertionError, AttributeError, LookupError, NameError))
+    is_ours = bool(frames) and frames[-1].filename.startswith(_PACKAGE)
+    return is_ours and is_slip and not (frames[-1].line or "").startswith("raise")
+
+
+def _of_users(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without the frames of this package."""
+    if trace is None:
+        return None
+    rest = _of_users(trace.tb_next)
+    if trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        return rest
+    return TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
 
 
 def _is_machinery(file: str) -> bool:

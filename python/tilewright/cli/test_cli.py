@@ -97,6 +97,23 @@ def test_run(command, tmp_path):
     assert command("run", "-m", "main", "a", "-b").stdout == "__main__ ['a', '-b']\n"
 
 
+def test_a_traceback_of_run_ends_at_the_users_line(command, tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import tilelang\nimport kernels\n"
+        "try:\n    kernels.double(4)(1, 2, 3)\n"
+        "except TypeError:\n    tilelang.compile(3)\n"
+    )
+    lines = command("run", "script.py", code=1).stderr.splitlines()
+    files = [line.split('"')[1] for line in lines if line.startswith("  File")]
+    assert files == ["script.py", "script.py"]
+    assert lines[-1].startswith("TypeError: expected a kernel")
+    # A slip of ours keeps its frames.
+    (tmp_path / "script.py").write_text(
+        "import tilewright.suggestions as s\ns.near(None, ['a'])\n"
+    )
+    assert "suggestions.py" in command("run", "script.py", code=1).stderr
+
+
 def test_run_of_a_script_for_a_gpu(command, tmp_path):
     pytest.importorskip("torch")
     (tmp_path / "script.py").write_text(
