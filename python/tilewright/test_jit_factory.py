@@ -761,3 +761,18 @@ def test_what_a_factory_was_given_has_the_names_of_tilelang():
     np.testing.assert_array_equal(copies(8)(a), a)
     assert copies.__jit_impl__.func is copies.function
     assert tilewright.jit(lambda n: n).__jit_impl__.target == "auto"
+
+
+def test_none_has_no_name():
+    def factory(oshape=None):
+        @T.prim_func
+        def kernel(A: T.Tensor((8,), "float32")):
+            with T.Kernel(1):
+                if oshape is None:
+                    A[0] = T.max(A[0], None)
+
+        return kernel
+
+    with pytest.raises(CompileError) as caught:
+        tilewright.compile(factory(), target="reference")
+    assert caught.value.errors[0].message == "expected a scalar but got None of type NoneType"

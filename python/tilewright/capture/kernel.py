@@ -159,7 +159,7 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
 
 def _outer_names(kernel: PrimFunc) -> dict[int, str]:
     """The names of its factory's arguments, by the identity of their values, then of the values
-    that it sees from outside."""
+    that it sees from outside. None is the same object wherever it is written: it has no name."""
     outside: dict[int, str] = {}
     lookup = outside_names(kernel.function)
     for name in kernel.function.__code__.co_freevars:
@@ -167,7 +167,9 @@ def _outer_names(kernel: PrimFunc) -> dict[int, str]:
             outside[id(lookup(name))] = name
         except KeyError:  # not bound yet
             continue
-    return outside | {id(value): name for name, value in kernel.arguments.items()}
+    outside |= {id(value): name for name, value in kernel.arguments.items()}
+    outside.pop(id(None), None)
+    return outside
 
 
 def parameter_names(function: FunctionType) -> list[str]:
