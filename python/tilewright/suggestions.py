@@ -30,6 +30,26 @@ _ELSEWHERE = {
     "softmax": "T.reduce_max, T.exp in T.Parallel and T.reduce_sum",
 }
 
+#: What NumPy, or torch, calls a function of T.tile that nothing there looks like.
+_TILE_ELSEWHERE = {
+    "multiply": "mul",
+    "subtract": "sub",
+    "minus": "sub",
+    "divide": "div",
+    "plus": "add",
+    "maximum": "max",
+    "minimum": "min",
+    "power": "pow",
+    "log": "ln",
+    "absolute": "abs",
+    "invert": "bitwise_not",
+    "where": "select",
+    "clip": "clamp",
+    "arange": "arith_progression",
+    "full": "fill",
+    "astype": "cast",
+}
+
 
 def near(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     """The known name that is most like this one, whatever its case; empty where none is."""
@@ -57,6 +77,13 @@ def meant_of_language(name: str, known: Iterable[str]) -> str:
     """The end of a message about a name that the language does not have."""
     if (instead := _ELSEWHERE.get(name)) is not None:
         return f"; write {instead}"
+    return did_you_mean(name, known)
+
+
+def meant_of_tiles(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that T.tile does not have."""
+    if (instead := _TILE_ELSEWHERE.get(name)) is not None:
+        return f"; did you mean {instead!r}?"
     return did_you_mean(name, known)
 
 

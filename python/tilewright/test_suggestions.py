@@ -20,6 +20,8 @@ IN_KERNELS = [
     ("T.tile.epx(S, S)", "T.tile.epx", "T.tile has no 'epx'; did you mean 'exp'?"),
     ("x = T.alloc_ubb", "T.alloc_ubb", "T has no 'alloc_ubb'; did you mean 'alloc_ub'?"),
     ("x = T.alloc_UBB", "T.alloc_UBB", "T has no 'alloc_UBB'; did you mean 'alloc_UB'?"),
+    ("T.tile.multiply(S, S)", "T.tile.multiply", "T.tile has no 'multiply'; did you mean 'mul'?"),
+    ("T.tile.maximum(S, S, S)", "T.tile.maximum", "T.tile has no 'maximum'; did you mean 'max'?"),
     ("T.tile.quux(S, S)", "T.tile.quux", "T.tile has no 'quux'"),
     ("T.coppy(A, S)", "T.coppy", "T has no 'coppy'; did you mean 'copy'?"),
     ("x = T.tensr", "T.tensr", "T has no 'tensr'; did you mean 'Tensor'?"),

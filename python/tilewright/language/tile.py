@@ -331,8 +331,8 @@ def __getattr__(name: str) -> Any:
 
     if (refused := refusal_of(name, "T.tile")) is not None:
         raise UnsupportedName(refused, "unsupported")
-    from ..suggestions import did_you_mean
+    from ..suggestions import meant_of_tiles
 
     ours = {n for n, value in globals().items() if getattr(value, "__module__", "") == __name__}
     known = (ours | _RAW) - {"compute", "is_tile", "earlier_function"}
-    raise AttributeError(f"T.tile has no {name!r}{did_you_mean(name, known)}")
+    raise AttributeError(f"T.tile has no {name!r}{meant_of_tiles(name, known)}")
