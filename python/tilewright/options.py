@@ -407,7 +407,7 @@ def remark_flags(compile_flags: Sequence[str] | str | None) -> None:
     values of that are none."""
     values, others = _split_flags(compile_flags)
     if others:
-        remark("compile_flags have no effect here, whatever the target")
+        remark(f"compile_flags but {_AUTO_SYNC} have no effect here, whatever the target")
     for value in values:
         if value.lower() not in _ON + _OFF:
             remark(

@@ -113,11 +113,11 @@ def factory(n):
         ),
         (
             {"compile_flags": ["-O3"], "target": "ascend"},
-            "compile_flags have no effect here, whatever the target",
+            "compile_flags but --cce-auto-sync have no effect here, whatever the target",
         ),
         (
             {"compile_flags": "-O3 --cce-auto-sync=off", "target": "ascend"},
-            "compile_flags have no effect here, whatever the target",
+            "compile_flags but --cce-auto-sync have no effect here, whatever the target",
         ),
         ({"compile_flags": ["--cce-auto-sync=off"], "target": "ascend"}, None),
         ({"compile_flags": ["--cce-auto-sync=on"], "target": "ascend"}, None),
