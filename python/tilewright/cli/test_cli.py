@@ -108,9 +108,7 @@ def test_a_traceback_of_run_ends_at_the_users_line(command, tmp_path):
     assert files == ["script.py", "script.py"]
     assert lines[-1].startswith("TypeError: expected a kernel")
     # A slip of ours keeps its frames.
-    (tmp_path / "script.py").write_text(
-        "import tilewright.suggestions as s\ns.near(None, ['a'])\n"
-    )
+    (tmp_path / "script.py").write_text("import tilewright.suggestions as s\ns.near(None, ['a'])\n")
     assert "suggestions.py" in command("run", "script.py", code=1).stderr
 
 
