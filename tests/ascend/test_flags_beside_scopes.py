@@ -77,6 +77,40 @@ def to_cube(copies: int, turns: int | None) -> Any:  # noqa: ANN401
     return main
 
 
+def by_tensor(cores: str) -> Any:  # noqa: ANN401
+    """A branch of a scope, and what the other kind does outside of scopes, or behind it."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((4, SIDE, SIDE), "float16"),
+        n: T.int32,
+        D: T.Tensor((SIDE, SIDE), "float16"),
+        C: T.Tensor((SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            h = T.alloc_ub((SIDE, SIDE), "float16")
+            p = T.alloc_L1((SIDE, SIDE), "float16")
+            c = T.alloc_L0C((SIDE, SIDE), "float32")
+            T.copy(A[1, :, :], h)
+            T.copy(A[0, :, :], p)
+            if cores == "V":
+                with T.Scope("V"):
+                    if n > 1:
+                        T.copy(h, D)
+                T.copy(D, p)
+            else:
+                with T.Scope("C"):
+                    if n > 1:
+                        for _k in T.serial(n):
+                            T.copy(D, p)
+                T.copy(h, D)
+            with T.Scope("C"):
+                T.gemm_v0(p, p, c, init=True)
+                T.copy(c, C)
+
+    return main
+
+
 GROUP = KernelGroup()
 random = np.random.default_rng(41)
 a = random.integers(-2, 3, (4, SIDE, SIDE)).astype(np.float16)
@@ -103,6 +137,15 @@ for copies in (1, 2):
                 np.stack([product, 0 * product]),
                 configs=configs,
             )
+for n in (1, 2):
+    for cores, tile in (("V", a[1] if n > 1 else a[2]), ("C", a[2] if n > 1 else a[0])):
+        GROUP.add(
+            f"by a tensor, in scope {cores}, {n}",
+            by_tensor(cores),
+            [a, n, a[2].copy(), nothing[0]],
+            tile.astype(np.float64) @ tile,
+            configs=AUTOMATIC,
+        )
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

@@ -590,22 +590,22 @@ TEST(InsertFlags, InnerLoopsBetweenCores) {
 )");
 }
 
-/// A branch that only one of the vector cores takes: all of them set a flag behind it, or none is there.
+/// A branch that one vector core alone takes, or that is in their own text: all set a flag behind it, or none is there.
 TEST(InsertFlags, BranchesOfSomeCores) {
-  for (const bool isLaterInside : {false, true}) {
+  for (const int form : {0, 1, 2}) {
     ByHand hand;
     Node* branch = hand.program.add(hand.program.body, nullptr, NodeKind::If);
-    branch->isOfSomeCores = true;
+    branch->isOfSomeCores = form < 2;
+    branch->side = form == 2 ? std::optional(Agent::Vector) : std::nullopt;
     Access global = ByHand::write(0, 64);
     global.isGlobal = true;
     hand.statement(branch, Pipe::MTE3, {global});
     global.isWrite = false;
-    hand.statement(isLaterInside ? branch : nullptr, Pipe::MTE2, {global}, Agent::Cube);
-    InsertOptions options;
-    options.betweenAgents = true;
+    hand.statement(form == 1 ? branch : nullptr, Pipe::MTE2, {global}, Agent::Cube);
+    const InsertOptions options{.betweenAgents = true};
     const Inserted inserted = insertFlags(hand.program, Conflicts(hand.program), options);
-    EXPECT_EQ(inserted.failures.size(), isLaterInside ? 1U : 0U);
-    EXPECT_EQ(branch->after.size(), isLaterInside ? 0U : 1U);
+    EXPECT_EQ(inserted.failures.size(), form == 1 ? 1U : 0U);
+    EXPECT_EQ(branch->after.size(), form == 1 ? 0U : 1U);
   }
 }
 

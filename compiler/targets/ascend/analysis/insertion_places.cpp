@@ -37,7 +37,7 @@ std::vector<Node*> pathTo(const Node* node) {
 
 bool isReachedByAll(const Node* node) {
   for (const Node* around = node->parent; around; around = around->parent)
-    if (around->isOfSomeCores)
+    if (!around->isOfAllCores())
       return false;
   return true;
 }

@@ -292,6 +292,10 @@ struct Node {
   Block body, otherwise;
   /// Loop and If: not all cores of a block come through alike, so no flag between cores may be inside.
   bool isOfSomeCores = false;
+  /// Nor where it stands in a scope of one kind: the other one doesn't come there at all.
+  bool isOfAllCores() const {
+    return !isOfSomeCores && !side;
+  }
   /// What the compiler inserts around this node.
   std::vector<Sync> before, after;
   /// What the node stands for; for whoever makes the program.

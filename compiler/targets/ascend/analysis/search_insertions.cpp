@@ -146,7 +146,7 @@ void InsertionSearch::moveIntoBranch(Insertion& insertion) {
     return;
   const auto [branch, later] = siblings(insertion.why, nullptr);
   if (branch->kind != NodeKind::If || later != insertion.waitAt ||
-      !isNext(program, branch, later) || (insertion.isCross && branch->isOfSomeCores))
+      !isNext(program, branch, later) || (insertion.isCross && !branch->isOfAllCores()))
     return;
   const std::vector<Node*> path = pathTo(insertion.why.earlier);
   const Insertion before = insertion;
@@ -173,7 +173,7 @@ void InsertionSearch::moveBackIntoBranch(Insertion& insertion) {
     ++depth;
   const size_t outer = depth;
   while (depth + 1 < std::min(earlier.size(), later.size()) && earlier[depth] == later[depth] &&
-         earlier[depth]->kind == NodeKind::If && !earlier[depth]->isOfSomeCores &&
+         earlier[depth]->kind == NodeKind::If && earlier[depth]->isOfAllCores() &&
          isInSameArm(earlier[depth], earlier[depth + 1], later[depth + 1]))
     ++depth;
   if (depth == outer || depth >= earlier.size())
@@ -290,7 +290,7 @@ bool InsertionSearch::holdBetween(unsigned number) {
     while (depth < later.size() && later[depth] != insertion.waitAt)
       ++depth;
     for (; depth + 1 < std::min(earlier.size(), later.size()) && earlier[depth] == later[depth] &&
-           !earlier[depth]->isOfSomeCores &&
+           earlier[depth]->isOfAllCores() &&
            isInSameArm(earlier[depth], earlier[depth + 1], later[depth + 1]);
          ++depth)
       if (tryAs(number, withEnds(changed, earlier[depth + 1], later[depth + 1])))
