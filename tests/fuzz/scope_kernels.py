@@ -39,8 +39,8 @@ def {name}(
 ):
     with T.Kernel(1, is_npu=True, threads={threads}) as _:
         h = T.alloc_ub(({rows}, {width}), "float16")
-        p = T.alloc_L1(({rows}, {width}), "float16")
-        c = T.alloc_L0C(({rows}, {rows}), "float32")
+        p = T.alloc_{operand}(({rows}, {width}), "float16")
+        c = T.alloc_{product}(({rows}, {rows}), "float32")
         i = T.alloc_var("int32", init={first})
         j = T.alloc_var("int32", init={second})
 """
@@ -50,8 +50,9 @@ REFUSALS = (
     WHOSE + "what needs it takes both kinds of core, and the .* can't compute it: .*",
     WHOSE + "what needs it takes both kinds of core, and elsewhere the .* without this: .*",
     WHOSE + r"the '\w+' of the .* is needed for what takes both kinds of core: .*",
-    "'p' goes from UB to L1 here, which takes both kinds of core, but the cube core can't come "
-    "here .*; put this copy outside of T.Scope",
+    "'[pc]' goes from .* here, which takes both kinds of core, but the .* can't come here as .*; "
+    "put this copy outside of T.Scope",
+    "'[pc]' is computed with in UB, which the cube core of this T.Scope cannot reach: put this .*",
 )
 
 
@@ -65,8 +66,12 @@ class ScopeKernel(DrawnText):
         self.loops = 0
         self.numbers = {"first": self.one_of("0", "1", "n"), "second": self.one_of("0", "2", "n")}
         self.threads = self.one_of(1, 2, None)
+        #: Tiles that the compiler places by their use: vector cores have a part in gemms' tiles.
+        self.is_placed = self.pick(0, 2) == 0
         self.line(0, "T.copy(A[0, 0, 0], h)")
         self.line(0, "T.copy(A[1, 0, 0], p)")
+        if self.is_placed:
+            self.product(0, None)
         for _ in range(self.pick(3, 6)):
             self.statement(0, None)
         self.product(0, None)
@@ -74,7 +79,9 @@ class ScopeKernel(DrawnText):
     @property
     def source(self) -> str:
         sizes = {"tiles": TILES, "rows": ROWS, "width": WIDTH}
-        head = HEAD.format(name=self.name, threads=self.threads, **sizes, **self.numbers)
+        spaces = ("shared", "fragment") if self.is_placed else ("L1", "L0C")
+        chosen = dict(zip(("operand", "product"), spaces, strict=True)) | sizes | self.numbers
+        head = HEAD.format(name=self.name, threads=self.threads, **chosen)
         return head + "".join(" " * 8 + line + "\n" for line in self.lines)
 
     def number(self) -> str:
@@ -117,12 +124,22 @@ class ScopeKernel(DrawnText):
         self.line(depth, "T.gemm_v0(p, p, c, transpose_B=True, init=True)")
         self.line(depth, f"T.copy(c, C[{self.tile()}, 0, 0])")
 
+    def with_gemms_tile(self, depth: int) -> None:
+        """What block_cores.h gives to the cube core, and vector cores do."""
+        if self.pick(0, 1):
+            self.line(depth, f"T.fill(p, T.cast({self.number()} & 3, 'float16'))")
+        else:
+            self.line(depth, f"for a, b in T.Parallel({ROWS}, {ROWS}):")
+            self.line(depth + 1, f"c[a, b] = c[a, b] + {self.number()}")
+
     def work(self, depth: int, cores: str | None) -> None:
         if cores == "C" or (cores is None and self.pick(0, 3) == 0):
             if self.pick(0, 2) == 0:
                 return self.line(depth, f"T.copy({self.one_of('A', 'D')}[{self.tile()}, 0, 0], p)")
             return self.product(depth, cores)
         kind = self.pick(0, 9)
+        if self.is_placed and cores is None and kind >= 7:
+            return self.with_gemms_tile(depth)
         if kind <= 2:
             self.line(depth, f"T.copy(A[{self.tile()}, 0, 0], h)")
         elif kind == 3:
