@@ -82,8 +82,8 @@ def test_no_flag_can_stand_in_such_a_branch() -> None:
     error = caught.value.errors[0]
     assert error.message == (
         "T.copy to L1 needs what T.copy from UB writes, but both are where not all cores of a "
-        "block come alike (a branch or loop that asks for vid or for elements of UB): no flag can "
-        "order them there"
+        "block come alike (a branch or loop that asks for vid, for elements of UB or for what a "
+        "T.Scope assigns): no flag can order them there"
     )
     assert error.place.line - kernel.function.__code__.co_firstlineno == 26
 

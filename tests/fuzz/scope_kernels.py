@@ -52,6 +52,7 @@ REFUSALS = (
     WHOSE + r"the '\w+' of the .* is needed for what takes both kinds of core: .*",
     "'[pc]' goes from .* here, which takes both kinds of core, but the .* can't come here as .*; "
     "put this copy outside of T.Scope",
+    "T.copy .* but both are where not all cores of a block come alike .*",
     "'[pc]' is computed with in UB, which the cube core of this T.Scope cannot reach: put this .*",
 )
 

@@ -17,6 +17,7 @@
 #include "compiler/targets/ascend/mark_statements.h"
 #include "compiler/targets/ascend/model_variables.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
+#include "compiler/targets/ascend/reaching_stores.h"
 #include "compiler/targets/ascend/scalar_agents.h"
 #include "compiler/targets/ascend/short_loops.h"
 #include "compiler/targets/ascend/tied_loops.h"
@@ -69,7 +70,7 @@ public:
   Translator(func::FuncOp kernel, ModelOfKernel& model, OwnCrossFlags own,
              const std::set<Operation*>& notFollowed)
       : model(model), program(model.program), own(own), notFollowed(notFollowed), indices(kernel),
-        variables(program) {
+        variables(program), ways(*kernel.getOps<tile::LaunchOp>().begin()) {
     survey(kernel);
     variables.haveCopies = isMixed || (model.hasCube && model.hasVector);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
@@ -134,6 +135,10 @@ private:
     return agents;
   }
 
+  bool isOfSomeCores(Operation* op, Scope scope) {
+    return isMixed && (asksVectorCores(op) || (!scope && ways.decide(op)));
+  }
+
   Node* add(Operation* op, Node* parent, model::Block& block, NodeKind kind) {
     Node* node = program.add(block, parent, kind);
     node->tag = op;
@@ -170,7 +175,7 @@ private:
     if (hasOneTurnAtMost(loop, indices))
       return addOnce(loop, parent, block, scope);
     Node* node = add(loop, parent, block, NodeKind::Loop);
-    node->isOfSomeCores = isMixed && asksVectorCores(loop);
+    node->isOfSomeCores = isOfSomeCores(loop, scope);
     const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
                                  upper = getConstantIntValue(loop.getUpper()),
                                  step = getConstantIntValue(loop.getStep());
@@ -193,7 +198,7 @@ private:
   /// Of a loop that makes no more than one turn: a branch.
   void addOnce(tile::ForOp loop, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(loop, parent, block, NodeKind::If);
-    node->isOfSomeCores = isMixed && asksVectorCores(loop);
+    node->isOfSomeCores = isOfSomeCores(loop, scope);
     const std::optional<IndexSum> lower = indices.of(loop.getLower());
     std::optional<IndexSum> length = indices.of(loop.getUpper());
     if (lower && length) {
@@ -237,7 +242,7 @@ private:
   /// A while, or any loop of which nothing is known.
   void addOpenLoop(Operation& op, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(&op, parent, block, NodeKind::Loop);
-    node->isOfSomeCores = isMixed && asksVectorCores(&op);
+    node->isOfSomeCores = isOfSomeCores(&op, scope);
     indices.addOpenLoop(&op, node->id);
     auto repeat = dyn_cast<tile::WhileOp>(op);
     if (repeat)
@@ -313,7 +318,7 @@ private:
 
   void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(branch, parent, block, NodeKind::If);
-    node->isOfSomeCores = isMixed && asksVectorCores(branch);
+    node->isOfSomeCores = isOfSomeCores(branch, scope);
     const Value first = askedBeforeMore(branch.getCondition());
     if (first && variables.ask(branch, first, *node)) {
       node->isBoth = node->asksMore = true;
@@ -723,6 +728,7 @@ private:
       lengths; ///< by loop: from its first number to its end, and the step
   llvm::DenseMap<Value, unsigned> questions; ///< what branches ask
   ModelVariables variables;
+  OwnWays ways;
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;
   std::map<std::pair<const void*, unsigned>, unsigned> handedOverTensors; ///< by kind of core

@@ -118,4 +118,71 @@ const ReachingStores::Stores& ReachingStores::storesTo(Operation* read, Value st
   return found->second[read];
 }
 
+void VariableOrigins::follow(Operation* root, llvm::function_ref<void(Operation*)> visit) {
+  add(root);
+  while (!open.empty()) {
+    Operation* op = open.pop_back_val();
+    followNumbers(op, visit);
+    followWay(op);
+  }
+}
+
+void VariableOrigins::add(Operation* op) {
+  if (op && !isa<tile::LaunchOp, func::FuncOp>(op) && seen.insert(op).second)
+    open.push_back(op);
+}
+
+void VariableOrigins::followNumbers(Operation* op, llvm::function_ref<void(Operation*)> visit) {
+  for (Value operand : op->getOperands()) {
+    add(operand.getDefiningOp());
+    auto type = dyn_cast<tile::BufferType>(operand.getType());
+    if (!type || !type.isPerThread() || isa<tile::ViewOp>(op))
+      continue;
+    for (ReachingStores* view : views)
+      for (Operation* store : view->storesTo(op, npu::storageOf(operand))) {
+        visit(store);
+        add(store);
+      }
+  }
+  if (op->getNumResults() > 0 || isa<tile::WhileOp>(op))
+    for (Region& region : op->getRegions())
+      if (!region.empty() && region.front().mightHaveTerminator())
+        add(region.front().getTerminator());
+}
+
+void VariableOrigins::followWay(Operation* op) {
+  add(op->getParentOp());
+  if (!isLoop(op))
+    return;
+  op->walk([&](Operation* exit) {
+    if (isa<tile::BreakOp, tile::ContinueOp>(exit))
+      add(exit);
+  });
+}
+
+/// Whether a scope changes a variable.
+bool storesInScopes(tile::LaunchOp launch) {
+  return launch
+      .walk([](ScopeOp scope) {
+        return scope.walk([](tile::StoreOp store) {
+          return store.getBuffer().getType().isPerThread() ? WalkResult::interrupt()
+                                                           : WalkResult::advance();
+        });
+      })
+      .wasInterrupted();
+}
+
+OwnWays::OwnWays(tile::LaunchOp launch)
+    : areThere(storesInScopes(launch)), ofCube(launch, Agent::Cube, none),
+      ofVectors(launch, Agent::Vector, none) {}
+
+bool OwnWays::decide(Operation* branch) {
+  bool isOwn = false;
+  if (areThere)
+    VariableOrigins({&ofCube, &ofVectors}).follow(branch, [&](Operation* store) {
+      isOwn |= bool(store->getParentOfType<ScopeOp>());
+    });
+  return isOwn;
+}
+
 } // namespace tilewright::ascend

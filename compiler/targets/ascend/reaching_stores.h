@@ -35,4 +35,37 @@ private:
   std::map<void*, llvm::DenseMap<mlir::Operation*, Stores>> known; ///< of each variable, by reads
 };
 
+/// All on which depends whether, where and with which numbers an operation runs.
+class VariableOrigins {
+public:
+  explicit VariableOrigins(llvm::ArrayRef<ReachingStores*> views) : views(views) {}
+
+  /// Calls `visit` with each assignment to a variable that has a part in it.
+  void follow(mlir::Operation* root, llvm::function_ref<void(mlir::Operation*)> visit);
+
+private:
+  void add(mlir::Operation* op);
+  void followNumbers(mlir::Operation* op, llvm::function_ref<void(mlir::Operation*)> visit);
+  void followWay(mlir::Operation* op);
+
+  llvm::SmallVector<ReachingStores*, 2> views;
+  llvm::DenseSet<mlir::Operation*> seen;
+  llvm::SmallVector<mlir::Operation*> open;
+};
+
+/// Whether a scope changes a variable.
+bool storesInScopes(tile::LaunchOp launch);
+
+/// Where each kind of core may go its own way outside of scopes, as its own variables say.
+class OwnWays {
+public:
+  explicit OwnWays(tile::LaunchOp launch);
+  bool decide(mlir::Operation* branch);
+
+private:
+  bool areThere;
+  llvm::DenseSet<mlir::Operation*> none;
+  ReachingStores ofCube, ofVectors;
+};
+
 } // namespace tilewright::ascend

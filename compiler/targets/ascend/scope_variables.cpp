@@ -22,7 +22,6 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/joint_work.h"
 #include "compiler/targets/ascend/leave_scope.h"
-#include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/reaching_stores.h"
 
@@ -47,60 +46,6 @@ std::optional<Agent> scopeOf(Operation* op) {
   auto scope = op->getParentOfType<ScopeOp>();
   return scope ? std::optional(scope.getAgent()) : std::nullopt;
 }
-
-/// All on which depends whether, where and with which numbers operations run.
-class Origins {
-public:
-  explicit Origins(ArrayRef<ReachingStores*> views) : views(views) {}
-
-  /// Calls `visit` with each assignment to a variable that has a part in it.
-  void follow(Operation* root, llvm::function_ref<void(Operation*)> visit) {
-    add(root);
-    while (!open.empty()) {
-      Operation* op = open.pop_back_val();
-      followNumbers(op, visit);
-      followWay(op);
-    }
-  }
-
-private:
-  void add(Operation* op) {
-    if (op && !isa<tile::LaunchOp, func::FuncOp>(op) && seen.insert(op).second)
-      open.push_back(op);
-  }
-
-  void followNumbers(Operation* op, llvm::function_ref<void(Operation*)> visit) {
-    for (Value operand : op->getOperands()) {
-      add(operand.getDefiningOp());
-      auto type = dyn_cast<tile::BufferType>(operand.getType());
-      if (!type || !type.isPerThread() || isa<tile::ViewOp>(op))
-        continue;
-      for (ReachingStores* view : views)
-        for (Operation* store : view->storesTo(op, npu::storageOf(operand))) {
-          visit(store);
-          add(store);
-        }
-    }
-    if (op->getNumResults() > 0 || isa<tile::WhileOp>(op))
-      for (Region& region : op->getRegions())
-        if (!region.empty() && region.front().mightHaveTerminator())
-          add(region.front().getTerminator());
-  }
-
-  void followWay(Operation* op) {
-    add(op->getParentOp());
-    if (!isLoop(op))
-      return;
-    op->walk([&](Operation* exit) {
-      if (isa<tile::BreakOp, tile::ContinueOp>(exit))
-        add(exit);
-    });
-  }
-
-  SmallVector<ReachingStores*, 2> views;
-  DenseSet<Operation*> seen;
-  SmallVector<Operation*> open;
-};
 
 class Variables {
 public:
@@ -128,7 +73,7 @@ private:
     SmallVector<Operation*> found;
     for (const Agent agent : kAgents)
       for (Operation* joint : work.joint(agent))
-        Origins({&ofCube, &ofVectors}).follow(joint, [&](Operation* op) {
+        VariableOrigins({&ofCube, &ofVectors}).follow(joint, [&](Operation* op) {
           const std::optional<Agent> scope = scopeOf(op);
           auto store = dyn_cast<tile::StoreOp>(op);
           if (scope && *scope != agent)
@@ -150,7 +95,7 @@ private:
       return;
     ReachingStores view(launch, agent, known);
     for (Operation* own : work.own(agent))
-      Origins({&view}).follow(own, [&](Operation* store) {
+      VariableOrigins({&view}).follow(own, [&](Operation* store) {
         if (known.contains(store) && scopeOf(store) != agent)
           refuseOwn(store, own, agent);
       });
@@ -163,7 +108,7 @@ private:
     ReachingStores view(launch, agent, all);
     DenseSet<Value> told;
     for (Operation* own : work.own(agent))
-      Origins({&view}).follow(own, [&](Operation* op) {
+      VariableOrigins({&view}).follow(own, [&](Operation* op) {
         auto store = dyn_cast<tile::StoreOp>(op);
         if (!store || known.contains(op) || scopeOf(op).value_or(agent) == agent ||
             assignsToo(agent, store.getBuffer()) || !told.insert(store.getBuffer()).second)
@@ -245,18 +190,6 @@ private:
   DenseSet<Value> refused;
 };
 
-/// Whether a scope changes a variable.
-bool storesInScope(tile::LaunchOp launch) {
-  return launch
-      .walk([](ScopeOp scope) {
-        return scope.walk([](tile::StoreOp store) {
-          return store.getBuffer().getType().isPerThread() ? WalkResult::interrupt()
-                                                           : WalkResult::advance();
-        });
-      })
-      .wasInterrupted();
-}
-
 struct ScopeVariables : KernelPass<ScopeVariables> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScopeVariables)
   static constexpr llvm::StringLiteral kArgument = "ascend-scope-variables";
@@ -265,7 +198,7 @@ struct ScopeVariables : KernelPass<ScopeVariables> {
 
   void runOnOperation() override {
     for (auto launch : getOperation().getOps<tile::LaunchOp>())
-      if (storesInScope(launch) && failed(Variables(launch).run()))
+      if (storesInScopes(launch) && failed(Variables(launch).run()))
         signalPassFailure();
   }
 };

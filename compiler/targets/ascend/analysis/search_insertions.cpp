@@ -87,7 +87,8 @@ void InsertionSearch::add(const Hazard& hazard, const std::vector<Hazard>& hazar
     if (insertion.isCross && !isReachedByAll(insertion.waitAt)) {
       result.failures.push_back(
           {hazard, "both are where not all cores of a block come alike (a branch or loop that asks "
-                   "for vid or for elements of UB): no flag can order them there"});
+                   "for vid, for elements of UB or for what a T.Scope assigns): no flag can order "
+                   "them there"});
       return;
     }
     state.addFlags(insertion);
