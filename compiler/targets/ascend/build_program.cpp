@@ -70,13 +70,14 @@ public:
   Translator(func::FuncOp kernel, ModelOfKernel& model, OwnCrossFlags own,
              const std::set<Operation*>& notFollowed)
       : model(model), program(model.program), own(own), notFollowed(notFollowed), indices(kernel),
-        variables(program), ways(*kernel.getOps<tile::LaunchOp>().begin()) {
+        variables(program, indices), ways(*kernel.getOps<tile::LaunchOp>().begin()) {
     survey(kernel);
     variables.haveCopies = isMixed || (model.hasCube && model.hasVector);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
     findApart(kernel, program);
     tieLoops(program);
+    variables.forgetParts();
     program.values = indices.valueRanges();
     indices.forEachValue([&](Value value, unsigned number) { model.values[number] = value; });
     settleBranches(program);
@@ -346,9 +347,7 @@ private:
   void addAssign(tile::StoreOp store, Node* parent, model::Block& block) {
     Node* node = add(store, parent, block, NodeKind::Assign);
     node->variable = *variables.of(store.getBuffer());
-    const std::optional<int64_t> constant = constantOf(store);
-    node->isStep = !constant;
-    node->value = static_cast<int>(constant ? *constant : *stepOf(store));
+    variables.setAssigned(store, *node);
   }
 
   /// Of a branch for which several things must hold.
@@ -544,8 +543,7 @@ private:
     const int64_t size = npu::storageBytes(type);
     result.begin = result.bufferBegin = base;
     result.end = result.bufferEnd = base + size;
-    std::optional<IndexSum> offset =
-        access.offset ? indices.offsetAt(op, access.offset) : std::nullopt;
+    std::optional<IndexSum> offset = access.offset ? offsetOnChip(op, access.offset) : std::nullopt;
     const auto bits = static_cast<int64_t>(access.type().getElementBits());
     if (!offset || (bits < 8 && (!offset->terms.empty() || offset->constant % 2)))
       return;
@@ -565,6 +563,10 @@ private:
       result.end = result.begin + access.bytes;
     else if (!result.terms.empty())
       result.end = result.begin + size; // no offset reaches beyond
+  }
+
+  std::optional<IndexSum> offsetOnChip(Operation* op, Value value) {
+    return indices.offsetAt(op, value, [&](Value number) { return variables.partAt(number, op); });
   }
 
   /// The bytes of the one version of a buffer in which an access begins: it doesn't leave them, however much of it isn't
@@ -587,7 +589,7 @@ private:
   bool addSteps(const npu::Access::Piece& piece, Operation* op, IndexSum& offset) {
     IndexSum begin = offset;
     for (const auto& [value, elements] : piece.steps) {
-      std::optional<IndexSum> step = indices.offsetAt(op, value);
+      std::optional<IndexSum> step = offsetOnChip(op, value);
       if (!step)
         return false;
       *step *= elements;

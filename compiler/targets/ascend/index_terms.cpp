@@ -67,15 +67,15 @@ IndexSum& IndexSum::operator*=(int64_t factor) {
 
 void IndexSum::simplify() {
   using Key = std::tuple<unsigned, int64_t, int64_t, std::vector<unsigned>, std::vector<int64_t>,
-                         std::vector<unsigned>>;
+                         std::vector<unsigned>, unsigned>;
   std::map<Key, int64_t> factors;
   for (const model::Term& term : terms)
-    factors[{term.loop, term.modulus, term.shift, term.others, term.table, term.values}] +=
-        term.bytes;
+    factors[{term.loop, term.modulus, term.shift, term.others, term.table, term.values,
+             term.variable}] += term.bytes;
   terms.clear();
   for (const auto& [key, factor] : factors)
-    if (const auto& [loop, modulus, shift, others, table, values] = key; factor != 0)
-      terms.push_back({loop, factor, modulus, shift, others, table, values});
+    if (const auto& [loop, modulus, shift, others, table, values, variable] = key; factor != 0)
+      terms.push_back({loop, factor, modulus, shift, others, table, values, variable});
 }
 
 bool IndexSum::isZero() const {
@@ -218,6 +218,9 @@ std::optional<IndexSum> IndexTerms::of(Value value) {
     return sum;
   if (std::optional<IndexSum> sum = counted(value))
     return sum;
+  if (ofVariable)
+    if (std::optional<IndexSum> sum = ofVariable(value))
+      return sum;
   return isOffset ? between(value) : std::nullopt;
 }
 
@@ -268,6 +271,13 @@ std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value) {
       return isIt(term) || (term.loop == model::kNone && term.values.empty());
     });
   }
+  return sum;
+}
+
+std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value, OfVariable ofVariable) {
+  this->ofVariable = ofVariable;
+  std::optional<IndexSum> sum = offsetAt(op, value);
+  this->ofVariable = nullptr;
   return sum;
 }
 
@@ -357,6 +367,10 @@ std::optional<unsigned> IndexTerms::nodeOf(Operation* loop) const {
     return found->second.node;
   const auto open = openLoops.find(loop);
   return open != openLoops.end() ? std::optional(open->second) : std::nullopt;
+}
+
+bool IndexTerms::isTurning(tile::LoadOp load) {
+  return tables.of(load.getValue()) || countedRead(load);
 }
 
 /// Of a variable that a loop counts up from any number on.

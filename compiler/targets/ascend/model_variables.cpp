@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/targets/ascend/counted_variables.h"
 #include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/part_numbers.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/scalar_agents.h"
 
@@ -36,10 +37,18 @@ std::optional<model::Comparison> comparisonOf(arith::CmpIPredicate predicate) {
   }
 }
 
+/// Such terms are numbered from here, behind all nodes and all values that never change.
+static constexpr unsigned kFirstVariable = 1U << 28;
+
 std::optional<unsigned> ModelVariables::of(Value buffer) {
   const auto known = numbers.find(buffer);
   if (known != numbers.end())
     return known->second;
+  const std::optional<unsigned> number = add(buffer);
+  return numbers[buffer] = number;
+}
+
+std::optional<unsigned> ModelVariables::add(Value buffer) {
   auto alloc = buffer.getDefiningOp<tile::AllocOp>();
   const auto isFollowed = [](Operation* user) {
     auto store = dyn_cast<tile::StoreOp>(user);
@@ -50,8 +59,67 @@ std::optional<unsigned> ModelVariables::of(Value buffer) {
       !(haveCopies && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)) &&
       alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), isFollowed) &&
       (!isCounter(buffer) || isWorthCounting(buffer));
-  return numbers[buffer] =
-             isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
+  if (isVariable)
+    return program.variables++;
+  const std::optional<int64_t> count =
+      alloc ? countOfPartNumbers(buffer, haveCopies, indices) : std::nullopt;
+  if (!count)
+    return std::nullopt;
+  program.toldApart[program.variables] = static_cast<int>(*count);
+  return program.variables++;
+}
+
+std::optional<IndexSum> ModelVariables::partAt(Value number, Operation* at) {
+  tile::LoadOp load = readBehind(number);
+  const std::optional<unsigned> variable =
+      load && isStillHeld(load, at) ? of(load.getBuffer()) : std::nullopt;
+  const auto count = variable ? program.toldApart.find(*variable) : program.toldApart.end();
+  if (count == program.toldApart.end())
+    return std::nullopt;
+  model::Term term{kFirstVariable + *variable, 1, count->second};
+  term.variable = *variable;
+  for (int each = 0; each < count->second; ++each) {
+    const std::optional<int64_t> result = numberBy(number, load.getBuffer(), each);
+    if (!result)
+      return std::nullopt;
+    term.table.push_back(*result);
+  }
+  return IndexSum{0, {std::move(term)}};
+}
+
+void ModelVariables::setAssigned(tile::StoreOp store, model::Node& node) {
+  node.variable = *of(store.getBuffer());
+  const std::optional<int64_t> constant = constantOf(store);
+  const auto count = program.toldApart.find(node.variable);
+  if (!constant && count != program.toldApart.end()) {
+    for (int each = 0; each < count->second; ++each) {
+      const std::optional<int64_t> now = numberBy(store.getValue(), store.getBuffer(), each);
+      const bool isFew = now && *now >= 0 && *now < count->second;
+      node.becomes.push_back(isFew ? static_cast<int>(*now) : model::kNoValue);
+    }
+    return;
+  }
+  node.isStep = !constant;
+  node.value = static_cast<int>(constant ? *constant : *stepOf(store));
+}
+
+void ModelVariables::forgetParts() {
+  for (const auto& [buffer, variable] : numbers) {
+    if (!variable || !program.toldApart.contains(*variable))
+      continue;
+    const auto isRead = [](Operation* user) { return isa<tile::LoadOp>(user); };
+    const auto isLast = [&](const model::Node* node) {
+      auto* op = static_cast<Operation*>(node->tag);
+      return node->body.size() + node->otherwise.size() > 0 &&
+             llvm::all_of(buffer.getUsers(), [&](Operation* user) {
+               Operation* at = op->getBlock()->findAncestorOpInBlock(*user);
+               return !isRead(user) || (at && (at == op || at->isBeforeInBlock(op)));
+             });
+    };
+    const auto last = llvm::find_if(program.body, isLast);
+    if (last != program.body.end() && !llvm::is_contained((*last)->forgets, *variable))
+      (*last)->forgets.push_back(*variable);
+  }
 }
 
 /// How a condition compares a variable with a number, if that is all.
@@ -65,7 +133,8 @@ std::optional<model::TurnCondition> ModelVariables::askedBy(Value condition) {
       compare ? getConstantIntValue(compare.getRhs()) : std::nullopt;
   const bool isPlain = load && kind && value && std::abs(*value) <= most;
   const std::optional<unsigned> variable = isPlain ? of(load.getBuffer()) : std::nullopt;
-  if (!variable || (isCounter(load.getBuffer()) && !isCountedFarEnough(compare)))
+  if (!variable || (isCounter(load.getBuffer()) && !program.toldApart.contains(*variable) &&
+                    !isCountedFarEnough(compare)))
     return std::nullopt;
   return model::TurnCondition{*variable, *kind, static_cast<int>(*value)};
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/analysis/program.h"
+#include "compiler/targets/ascend/index_terms.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -14,10 +15,12 @@ namespace tilewright::ascend {
 
 std::optional<model::Comparison> comparisonOf(mlir::arith::CmpIPredicate predicate);
 
-/// Numbers to which only constants are assigned (structure_exits.cpp makes such) or added, and that are only read.
+/// Numbers to which only constants are assigned (structure_exits.cpp makes such) or added, and that are only read; and those
+/// that say which part of a tile is meant, and come to few numbers.
 class ModelVariables {
 public:
-  explicit ModelVariables(model::Program& program) : program(program) {}
+  ModelVariables(model::Program& program, IndexTerms& indices)
+      : program(program), indices(indices) {}
 
   /// Cores of two kinds have a copy each, which their own branches may change.
   bool haveCopies = false;
@@ -28,15 +31,23 @@ public:
   bool ask(mlir::scf::IfOp branch, mlir::Value condition, model::Node& node);
   /// What a `while` asks of variables; before anything else, which so is not done where the loop is over, or late.
   void askBeforeTurns(tile::WhileOp loop, model::Node& node);
+  /// A number that is computed from a variable that says which part of a tile is meant, where `at` touches that; nothing if
+  /// something may have been assigned to it since it was read, or if it isn't followed.
+  std::optional<IndexSum> partAt(mlir::Value number, mlir::Operation* at);
+  void setAssigned(tile::StoreOp store, model::Node& node);
+  /// Where nothing reads such a variable any more, it means nothing.
+  void forgetParts();
   /// Variables that are read only in a loop mean nothing behind it.
   void addForgotten(mlir::Operation* loop, model::Node& node) const;
 
 private:
   std::optional<model::TurnCondition> askedBy(mlir::Value condition);
   bool askAllOf(mlir::Block& block, mlir::Value condition, bool isLate, model::Node& node);
+  std::optional<unsigned> add(mlir::Value buffer);
   bool askBehind(mlir::Value condition, bool isLate, model::Node& node);
 
   model::Program& program;
+  IndexTerms& indices;
   llvm::DenseMap<mlir::Value, std::optional<unsigned>> numbers;
   mlir::Region* asking = nullptr; ///< the condition of the `while` that is being asked
 };

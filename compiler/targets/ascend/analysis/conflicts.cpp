@@ -9,14 +9,18 @@
 namespace tilewright::ascend::model {
 
 Conflicts::Conflicts(const Program& program)
-    : values(program.values), apart(program.apart), period(periods(program)),
-      depths(program.nodes.size()), firstInstance(program.nodes.size()),
-      kinds(program.nodes.size()), asked(program.nodes.size()) {
+    : values(program.values), apart(program.apart), toldApart(program.toldApart),
+      variables(program.nodes.size()), period(periods(program)), depths(program.nodes.size()),
+      firstInstance(program.nodes.size()), kinds(program.nodes.size()),
+      asked(program.nodes.size()) {
   for (const Node& node : program.nodes) {
     if (node.kind == NodeKind::Loop)
       depths[node.id] = static_cast<unsigned>(loopsAround(&node).size());
-    if (node.kind == NodeKind::Statement)
+    if (node.kind == NodeKind::Statement) {
+      if (!toldApart.empty())
+        variables[node.id] = fewVariablesOf(node, program);
       addInstances(node);
+    }
   }
   stride = static_cast<unsigned>((instances.size() + kWordBits - 1) / kWordBits * kWordBits);
   instancesByLoop.assign(program.nodes.size(), BitSet(stride));
@@ -57,7 +61,7 @@ unsigned Conflicts::firstAlike(unsigned number, bool isGlobal) const {
   for (const Access& access : instance.statement->accesses)
     if (access.isGlobal == isGlobal)
       access.forEachRange(addAll);
-  return instanceOf(instance.statement, phases);
+  return instanceWith(instance.statement, phases, instance.numbers);
 }
 
 template <typename Visit> void Conflicts::forEachRecord(Visit visit) const {
@@ -74,11 +78,11 @@ void Conflicts::addInstances(const Node& statement) {
   for (const Access& access : statement.accesses)
     if (access.place != kNowhere) // of which the phases alone don't decide
       kinds[statement.id] |= 1U << (2 * int{access.isGlobal});
-  Instance instance{&statement, loopsAround(&statement), {}};
+  Instance instance{&statement, loopsAround(&statement), {}, {}};
   instance.phases.resize(instance.loops.size());
   size_t loop = 0;
   do {
-    instances.push_back(instance);
+    addInstancesOf(instance);
     // The next combination of phases.
     for (loop = instance.loops.size(); loop > 0; --loop) {
       const bool isOne = isOfPhase(instance, static_cast<unsigned>(loop - 1));
@@ -87,6 +91,39 @@ void Conflicts::addInstances(const Node& statement) {
       instance.phases[loop - 1] = 0;
     }
   } while (loop > 0);
+}
+
+/// Each that its variables can choose, the last one the fastest; of a number that isn't told apart nothing is known.
+void Conflicts::addInstancesOf(Instance& instance) {
+  const std::vector<unsigned>& asked = variables[instance.statement->id];
+  instance.numbers.assign(asked.size(), 0);
+  size_t at = 0;
+  do {
+    instances.push_back(instance);
+    for (at = asked.size(); at > 0; --at) {
+      int& number = instance.numbers[at - 1];
+      const bool isLast = number == kNoValue;
+      number = isLast ? 0 : number + 1 < toldApart.at(asked[at - 1]) ? number + 1 : kNoValue;
+      if (!isLast)
+        break;
+    }
+  } while (at > 0);
+}
+
+/// Those for which there is room: of more variables nothing is known.
+std::vector<unsigned> Conflicts::fewVariablesOf(const Node& statement,
+                                                const Program& program) const {
+  constexpr int most = 30;
+  std::vector<unsigned> found = variablesOf(statement, program);
+  int count = 1;
+  std::erase_if(found, [&](unsigned variable) {
+    const int more = toldApart.at(variable) + 1;
+    if (count * more > most)
+      return true;
+    count *= more;
+    return false;
+  });
+  return found;
 }
 
 /// Those that move one of its accesses. Iterations of any others touch the same bytes.
@@ -113,13 +150,28 @@ unsigned Conflicts::phasesOf(const Node& loop) const {
   return static_cast<unsigned>(loop.trips < 0 ? all : std::clamp(loop.trips, int64_t{1}, all));
 }
 
-unsigned Conflicts::instanceOf(const Node* statement, const Phases& phases) const {
+unsigned Conflicts::instanceOf(const Node* statement, const Phases& phases,
+                               const std::vector<int>& values) const {
+  std::vector<int> numbers;
+  for (const unsigned variable : variables[statement->id])
+    numbers.push_back(values.empty() ? kNoValue : values[variable]);
+  return instanceWith(statement, phases, numbers);
+}
+
+unsigned Conflicts::instanceWith(const Node* statement, const Phases& phases,
+                                 const std::vector<int>& numbers) const {
   const unsigned first = firstInstance[statement->id];
   unsigned offset = 0;
   const std::vector<const Node*>& loops = instances[first].loops;
   for (unsigned depth = 0; depth < loops.size(); ++depth)
     if (isOfPhase(instances[first], depth))
       offset = offset * phasesOf(*loops[depth]) + phases[loops[depth]->id];
+  for (size_t at = 0; at < numbers.size(); ++at) {
+    const int count = toldApart.at(variables[statement->id][at]);
+    const bool isKnown = numbers[at] >= 0 && numbers[at] < count;
+    offset = offset * static_cast<unsigned>(count + 1) +
+             static_cast<unsigned>(isKnown ? numbers[at] : count);
+  }
   return first + offset;
 }
 
@@ -334,6 +386,15 @@ std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& in
   if (term.modulus < 2)
     return std::nullopt;
   int64_t number = term.shift;
+  if (term.variable != kNone) {
+    const std::vector<unsigned>& asked = variables[instance.statement->id];
+    const auto found = std::ranges::find(asked, term.variable);
+    const int held = found == asked.end()
+                         ? kNoValue
+                         : instance.numbers[static_cast<size_t>(found - asked.begin())];
+    return held == kNoValue ? std::nullopt
+                            : std::optional(term.ofRest((number + held) % term.modulus));
+  }
   const auto add = [&](unsigned loop) {
     if (loop >= depths.size() || period[loop] < 2 || period[loop] % term.modulus != 0)
       return false;

@@ -2,7 +2,7 @@
 /// Which earlier statements a statement must wait for.
 ///
 /// An instance is a statement together with the phases of the loops around it whose numbers are
-/// taken modulo something (double buffers). A record is an instance in the past, seen from a later
+/// taken modulo something (double buffers), and with what the variables hold that say which part of a tile is meant. A record is an instance in the past, seen from a later
 /// point: `level` is the depth of the outermost of its loops that has gone on since, or `inSame` if
 /// none has.
 #pragma once
@@ -27,7 +27,9 @@ class Conflicts {
 public:
   explicit Conflicts(const Program& program);
 
-  unsigned instanceOf(const Node* statement, const Phases& phases) const;
+  /// `values`: of variables; empty: none is known.
+  unsigned instanceOf(const Node* statement, const Phases& phases,
+                      const std::vector<int>& values = {}) const;
   /// The record of an instance; `level` may be from 0 to the number of its loops (inSame). Those of one level
   /// are side by side, in words of their own.
   unsigned recordOf(unsigned instance, unsigned level) const {
@@ -91,9 +93,14 @@ private:
     const Node* statement = nullptr;
     std::vector<const Node*> loops;
     std::vector<unsigned> phases; ///< of `loops`
+    std::vector<int> numbers;     ///< of the variables that it asks for; kNoValue: not known
   };
   template <typename Visit> void forEachRecord(Visit visit) const;
   void addInstances(const Node& statement);
+  void addInstancesOf(Instance& instance);
+  std::vector<unsigned> fewVariablesOf(const Node& statement, const Program& program) const;
+  unsigned instanceWith(const Node* statement, const Phases& phases,
+                        const std::vector<int>& numbers) const;
   /// The numbers of a statement's instances.
   std::pair<unsigned, unsigned> instancesOf(const Node* statement) const;
   /// What a value that never changes is, modulo something.
@@ -143,6 +150,8 @@ private:
 
   Values values; ///< of the program
   std::map<std::pair<unsigned, unsigned>, Apart> apart;
+  std::map<unsigned, int> toldApart;            ///< of the program
+  std::vector<std::vector<unsigned>> variables; ///< by statement: those that it asks for
   std::vector<int64_t> period;
   std::vector<unsigned> depths;
   std::vector<Instance> instances;

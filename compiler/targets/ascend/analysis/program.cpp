@@ -98,6 +98,34 @@ unsigned Program::addFlag(Queue from, Queue to, unsigned id, bool isCross) {
   return static_cast<unsigned>(flags.size() - 1);
 }
 
+std::vector<unsigned> variablesOf(const Node& statement, const Program& program) {
+  std::vector<unsigned> variables;
+  for (const Access& access : statement.accesses)
+    access.forEachRange([&](const Range& range) {
+      for (const Term& term : range.terms)
+        if (program.toldApart.contains(term.variable))
+          variables.push_back(term.variable);
+    });
+  std::ranges::sort(variables);
+  const auto [first, last] = std::ranges::unique(variables);
+  variables.erase(first, last);
+  return variables;
+}
+
+int assigned(const Node& assignment, int before) {
+  if (!assignment.becomes.empty())
+    return before >= 0 && static_cast<size_t>(before) < assignment.becomes.size()
+               ? assignment.becomes[static_cast<size_t>(before)]
+               : kNoValue;
+  const int by = assignment.value;
+  if (!assignment.isStep)
+    return by;
+  // Of what stands for all that is as large, less may be any.
+  if (before == kNoValue || (by < 0 && before == kMostCounted))
+    return kNoValue;
+  return by < 0 ? std::max(before + by, kNoValue) : std::min(before + by, kMostCounted);
+}
+
 bool meetInOwnBuffer(const Node& earlier, const Node& later) {
   for (const Access& access : later.accesses)
     for (const Access& other : earlier.accesses)
@@ -175,6 +203,8 @@ std::string text(const std::vector<Term>& terms) {
       loop += " + loop" + std::to_string(other);
     for (const unsigned value : term.values)
       loop += " + value" + std::to_string(value);
+    if (term.variable != kNone)
+      loop = "variable " + std::to_string(term.variable);
     result += " + " + std::to_string(term.bytes) + " * ";
     if (term.modulus == 0)
       result += loop;

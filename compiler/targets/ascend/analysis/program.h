@@ -79,6 +79,9 @@ struct Term {
   /// With a modulus: values that never change, whose numbers are added, too. Then there may be no loop, and `loop` is
   /// kNone. Only offsets have such terms.
   std::vector<unsigned> values = {};
+  /// With a modulus, and a `loop` that is no node's number: what this variable holds where the statement stands, plus `shift`.
+  /// Where that isn't known, any number.
+  unsigned variable = kNone;
 
   bool operator==(const Term& other) const = default;
   /// Only: it is the same in all turns.
@@ -91,6 +94,8 @@ struct Term {
   }
   /// With a modulus: the least and the greatest of these.
   Span rests() const {
+    if (variable != kNone)
+      return {-kEndless, kEndless};
     if (table.empty())
       return {0, modulus - 1};
     const auto [least, most] = std::ranges::minmax(table);
@@ -264,6 +269,8 @@ struct Node {
   int value = 0;
   /// Assign: the value is added, up to kMostCounted, which then stands for all that is as large; one below 0 is taken away.
   bool isStep = false;
+  /// Assign: of a variable whose numbers are told apart, what each of these becomes; of any other number nothing is known then.
+  std::vector<int> becomes = {};
   Comparison compares = Comparison::Equal;
   bool isBoth = false;
   /// If, and Loop of unknown length: the variable that gets 1 where `body` has run, and 0 where it hasn't. Others of its
@@ -320,6 +327,8 @@ struct Program {
   std::vector<Flag> flags;
   /// How many variables there are; each is kNoValue at first.
   unsigned variables = 0;
+  /// Variables that say which part of a tile is meant: their numbers from 0 on that are told apart, if they come to no more.
+  std::map<unsigned, int> toldApart = {};
   /// Flags that the program may use, nobody knows where.
   std::set<unsigned> reserved;
   Values values;
@@ -333,6 +342,10 @@ struct Program {
   unsigned addFlag(Queue from, Queue to, unsigned id, bool isCross = false);
 };
 
+/// Those of these variables that a statement asks for, in their order.
+std::vector<unsigned> variablesOf(const Node& statement, const Program& program);
+/// What a variable holds behind an assignment, by what it held before.
+int assigned(const Node& assignment, int before);
 /// Whether two statements meet in a buffer that the compiler has made for a part of the kernel.
 bool meetInOwnBuffer(const Node& earlier, const Node& later);
 /// The loops around a node, the outermost first.

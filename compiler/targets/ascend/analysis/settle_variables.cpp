@@ -21,8 +21,7 @@ public:
     Block settled;
     for (Node* node : block) {
       if (node->kind == NodeKind::Assign)
-        assign(*node, node->variable,
-               [&](int now) { return node->isStep ? stepped(now, node->value) : node->value; });
+        assign(*node, node->variable, [&](int now) { return assigned(*node, now); });
       if (node->kind != NodeKind::If) {
         settled.push_back(node);
         continue;
@@ -70,13 +69,6 @@ private:
   void note(const Node& branch, int value) {
     if (branch.notes != kNone)
       assign(branch, branch.notes, [&](int) { return value; });
-  }
-
-  /// Of what stands for all that is as large, less may be any.
-  static int stepped(int now, int by) {
-    if (now == kNoValue || (by < 0 && now == kMostCounted))
-      return kNoValue;
-    return std::clamp(now + by, kNoValue, kMostCounted);
   }
 
   std::optional<bool> isTaken(const Node& branch) const {

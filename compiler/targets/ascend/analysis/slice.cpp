@@ -274,6 +274,8 @@ void Slice::keepNodes(const Program& program) {
     for (const Node& node : program.nodes)
       if (kept[node.id] && node.kind == NodeKind::If)
         variables.insert(node.variable);
+      else if (keepsAccesses(&node))
+        std::ranges::copy(variablesOf(node, program), std::inserter(variables, variables.end()));
       else if (kept[node.id] && node.kind == NodeKind::Loop) {
         variables.insert(node.goesBy);
         for (const TurnCondition& each : node.goesOn)

@@ -44,7 +44,7 @@ public:
   bool isAround(const Node* node) const {
     return around.contains(node);
   }
-  /// Whether a branch that stays asks for a variable.
+  /// Whether a branch, or a statement, that stays asks for a variable.
   bool asksFor(unsigned variable) const {
     return variables.contains(variable);
   }

@@ -29,6 +29,7 @@ public:
     result.program.values = this->values;
     result.program.apart = source.apart;
     result.program.variables = source.variables;
+    result.program.toldApart = source.toldApart;
     result.program.hasPhasesOfBranches = true; // what is left of loops decides a proof
   }
 
@@ -118,9 +119,12 @@ private:
     case NodeKind::Loop:
       copyLoop(node, to, parent);
       return forget(node, to, parent);
-    case NodeKind::Assign:
-      addAssign(node, node->variable, node->value, to, parent)->isStep = node->isStep;
+    case NodeKind::Assign: {
+      Node* made = addAssign(node, node->variable, node->value, to, parent);
+      made->isStep = node->isStep;
+      made->becomes = node->becomes;
       return;
+    }
     }
   }
 

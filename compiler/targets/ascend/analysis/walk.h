@@ -133,6 +133,8 @@ private:
     };
     if (node.kind == NodeKind::If)
       note(node.variable);
+    for (const unsigned variable : variablesOf(node, program))
+      note(variable);
     if (node.kind != NodeKind::Loop)
       return;
     note(node.goesBy);
@@ -213,7 +215,7 @@ private:
       walkBranch(node, states);
       break;
     case NodeKind::Assign:
-      assign(node->variable, node->value, node, states, node->isStep);
+      assign(node->variable, node, states, [&](int now) { return assigned(*node, now); });
       break;
     }
   }
@@ -254,25 +256,22 @@ private:
     return holds(branch.compares, difference, difference);
   }
 
-  void assign(unsigned variable, int value, const Node* at, States& states, bool isStep = false) {
+  void assign(unsigned variable, int value, const Node* at, States& states) {
+    assign(variable, at, states, [value](int) { return value; });
+  }
+  template <typename Change>
+  void assign(unsigned variable, const Node* at, States& states, Change change) {
     if (!asked[variable])
       return;
     States before;
     std::swap(before, states);
     for (State& state : before) {
       int& now = state.values[variable];
-      now = isStep ? stepped(now, value) : value;
+      now = change(now);
       States one;
       one.push_back(std::move(state));
       join(states, one, at, FaultKind::OnePathOnly);
     }
-  }
-
-  /// Of what stands for all that is as large, less may be any.
-  static int stepped(int now, int by) {
-    if (now == kNoValue || (by < 0 && now == kMostCounted))
-      return kNoValue;
-    return by < 0 ? std::max(now + by, kNoValue) : std::min(now + by, kMostCounted);
   }
 
   /// An instruction knows what the scalar unit knew when it issued it.
@@ -289,7 +288,7 @@ private:
   }
 
   void issue(const Node* statement, State& state) {
-    const unsigned instance = conflicts.instanceOf(statement, phases);
+    const unsigned instance = conflicts.instanceOf(statement, phases, state.values);
     dispatch(statement->queue, state);
     // A hazard of a statement behind the first wanted one doesn't matter now.
     if (question == Question::All || (question != Question::Flags && statement->id <= firstWanted))
@@ -466,9 +465,10 @@ private:
     (flag.isCross ? state.remote(flag.to.agent) : state.known(flag.to)) |= state.carried(number);
   }
 
-  /// Ways on which all variables are the same meet; of too many others none is known any more.
+  /// Ways on which all variables are the same meet; of too many others those that say which part of a tile is meant aren't
+  /// known any more, or none is.
   void join(States& states, States& others, const Node* at, FaultKind kind) {
-    constexpr size_t most = 8;
+    const size_t most = program.toldApart.empty() ? 8 : 16;
     for (State& other : others) {
       const auto same = std::ranges::find(states, other.values, &State::values);
       if (same != states.end())
@@ -477,9 +477,27 @@ private:
         states.push_back(std::move(other));
     }
     if (states.size() > most)
+      forgetParts(states, at, kind);
+    if (states.size() > most)
       forgetVariables(states, at, kind);
     if (states.size() > 1)
       std::ranges::sort(states, std::less(), &State::values);
+  }
+
+  void forgetParts(States& states, const Node* at, FaultKind kind) {
+    if (program.toldApart.empty())
+      return;
+    States before;
+    std::swap(before, states);
+    for (State& state : before) {
+      for (const auto& [variable, count] : program.toldApart)
+        state.values[variable] = kNoValue;
+      const auto same = std::ranges::find(states, state.values, &State::values);
+      if (same != states.end())
+        same->join(state, [&](unsigned flag) { fault(kind, at, flag); });
+      else
+        states.push_back(std::move(state));
+    }
   }
 
   void forgetVariables(States& states, const Node* at, FaultKind kind) {
