@@ -65,8 +65,10 @@ void dropIdle(model::Program& program, MeetingProof& proof) {
 
 /// Whether nothing is known of which part of a tile is touched.
 bool isAnywhere(const model::Access& access) {
-  return !access.isGlobal && access.terms.empty() && access.begin == access.bufferBegin &&
-         access.end == access.bufferEnd;
+  const auto isOfVariable = [](const model::Term& term) { return term.variable != model::kNone; };
+  return !access.isGlobal && (llvm::any_of(access.terms, isOfVariable) ||
+                              (access.terms.empty() && access.begin == access.bufferBegin &&
+                               access.end == access.bufferEnd));
 }
 
 /// By tensor, or by tile.

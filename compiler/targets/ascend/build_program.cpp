@@ -72,6 +72,9 @@ public:
       : model(model), program(model.program), own(own), notFollowed(notFollowed), indices(kernel),
         variables(program, indices), ways(*kernel.getOps<tile::LaunchOp>().begin()) {
     survey(kernel);
+    indices.ofVariable = [this](Value number, Operation* at) {
+      return variables.partAt(number, at);
+    };
     variables.haveCopies = isMixed || (model.hasCube && model.hasVector);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
@@ -163,6 +166,8 @@ private:
         addIf(branch, parent, block, scope);
       else if (auto store = dyn_cast<tile::StoreOp>(op); store && variables.of(store.getBuffer()))
         addAssign(store, parent, block);
+      else if (auto alloc = dyn_cast<tile::AllocOp>(op); alloc && parent && variables.of(alloc))
+        addUnknown(alloc, parent, block);
       else if (isa<tile::BreakOp, tile::ContinueOp>(op))
         model.exit = &op;
       else if (op.getNumRegions() > 0)
@@ -348,6 +353,16 @@ private:
     Node* node = add(store, parent, block, NodeKind::Assign);
     node->variable = *variables.of(store.getBuffer());
     variables.setAssigned(store, *node);
+  }
+
+  /// A variable that each turn of a loop declares anew.
+  void addUnknown(tile::AllocOp alloc, Node* parent, model::Block& block) {
+    const unsigned variable = *variables.of(alloc);
+    if (!program.toldApart.contains(variable))
+      return;
+    Node* node = add(alloc, parent, block, NodeKind::Assign);
+    node->variable = variable;
+    node->value = model::kNoValue;
   }
 
   /// Of a branch for which several things must hold.
@@ -543,7 +558,8 @@ private:
     const int64_t size = npu::storageBytes(type);
     result.begin = result.bufferBegin = base;
     result.end = result.bufferEnd = base + size;
-    std::optional<IndexSum> offset = access.offset ? offsetOnChip(op, access.offset) : std::nullopt;
+    std::optional<IndexSum> offset =
+        access.offset ? indices.offsetAt(op, access.offset) : std::nullopt;
     const auto bits = static_cast<int64_t>(access.type().getElementBits());
     if (!offset || (bits < 8 && (!offset->terms.empty() || offset->constant % 2)))
       return;
@@ -563,10 +579,6 @@ private:
       result.end = result.begin + access.bytes;
     else if (!result.terms.empty())
       result.end = result.begin + size; // no offset reaches beyond
-  }
-
-  std::optional<IndexSum> offsetOnChip(Operation* op, Value value) {
-    return indices.offsetAt(op, value, [&](Value number) { return variables.partAt(number, op); });
   }
 
   /// The bytes of the one version of a buffer in which an access begins: it doesn't leave them, however much of it isn't
@@ -589,7 +601,7 @@ private:
   bool addSteps(const npu::Access::Piece& piece, Operation* op, IndexSum& offset) {
     IndexSum begin = offset;
     for (const auto& [value, elements] : piece.steps) {
-      std::optional<IndexSum> step = offsetOnChip(op, value);
+      std::optional<IndexSum> step = indices.offsetAt(op, value);
       if (!step)
         return false;
       *step *= elements;

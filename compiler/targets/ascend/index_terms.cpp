@@ -218,8 +218,8 @@ std::optional<IndexSum> IndexTerms::of(Value value) {
     return sum;
   if (std::optional<IndexSum> sum = counted(value))
     return sum;
-  if (ofVariable)
-    if (std::optional<IndexSum> sum = ofVariable(value))
+  if (isOffset && ofVariable)
+    if (std::optional<IndexSum> sum = ofVariable(value, toucher))
       return sum;
   return isOffset ? between(value) : std::nullopt;
 }
@@ -246,6 +246,7 @@ std::optional<IndexSum> IndexTerms::unwrappedAt(Operation* op, Value value) {
 
 std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value) {
   isOffset = true;
+  toucher = op;
   std::optional<IndexSum> sum = unwrappedAt(op, value);
   sum = sum ? std::move(sum) : of(value);
   isOffset = false;
@@ -271,13 +272,6 @@ std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value) {
       return isIt(term) || (term.loop == model::kNone && term.values.empty());
     });
   }
-  return sum;
-}
-
-std::optional<IndexSum> IndexTerms::offsetAt(Operation* op, Value value, OfVariable ofVariable) {
-  this->ofVariable = ofVariable;
-  std::optional<IndexSum> sum = offsetAt(op, value);
-  this->ofVariable = nullptr;
   return sum;
 }
 

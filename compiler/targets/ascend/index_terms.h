@@ -10,6 +10,7 @@
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Value.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -53,9 +54,8 @@ public:
   /// As `of`, of where `op` touches memory: what depends on a loop in another way (`vid * k`), but has known ends, is
   /// any number between them, another one each time. In a branch that says it vid is 0, or 1.
   std::optional<IndexSum> offsetAt(mlir::Operation* op, mlir::Value value);
-  /// The same, and `ofVariable` says what a number is that nothing else tells.
-  using OfVariable = llvm::function_ref<std::optional<IndexSum>(mlir::Value)>;
-  std::optional<IndexSum> offsetAt(mlir::Operation* op, mlir::Value value, OfVariable ofVariable);
+  /// What `offsetAt` takes a number for that nothing else tells: what a variable holds there.
+  std::function<std::optional<IndexSum>(mlir::Value, mlir::Operation*)> ofVariable;
   /// As `of`, of the end of a loop from `lower`: `n - 1` counts as a number that never wraps round, where
   /// `takenFromEnd` knows it: the pass WideEnds sees to that.
   std::optional<IndexSum> ofEnd(mlir::Value lower, mlir::Value upper);
@@ -148,7 +148,7 @@ private:
       entered;                                ///< ends of loops, and the least that they are there
   llvm::DenseMap<mlir::Value, IndexSum> ends; ///< of loops, such as don't wrap round
   bool isInBranch = false, isOffset = false;
-  OfVariable ofVariable = nullptr;          ///< while an offset is asked for
+  mlir::Operation* toucher = nullptr;       ///< whose offset is asked for
   bool isOfVectorsAlone = false;            ///< the kernel
   llvm::DenseSet<mlir::Value> neverWritten; ///< tensors
 };

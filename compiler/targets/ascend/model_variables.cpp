@@ -44,12 +44,19 @@ std::optional<unsigned> ModelVariables::of(Value buffer) {
   const auto known = numbers.find(buffer);
   if (known != numbers.end())
     return known->second;
+  numbers[buffer] = std::nullopt; // it may be asked for meanwhile
   const std::optional<unsigned> number = add(buffer);
   return numbers[buffer] = number;
 }
 
 std::optional<unsigned> ModelVariables::add(Value buffer) {
   auto alloc = buffer.getDefiningOp<tile::AllocOp>();
+  if (const std::optional<int64_t> count =
+          alloc ? countOfPartNumbers(buffer, haveCopies, indices) : std::nullopt;
+      count && areSourcesFollowed(buffer)) {
+    program.toldApart[program.variables] = static_cast<int>(*count);
+    return program.variables++;
+  }
   const auto isFollowed = [](Operation* user) {
     auto store = dyn_cast<tile::StoreOp>(user);
     return isa<tile::LoadOp>(user) || (store && (constantOf(store) || stepOf(store)));
@@ -59,14 +66,17 @@ std::optional<unsigned> ModelVariables::add(Value buffer) {
       !(haveCopies && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)) &&
       alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), isFollowed) &&
       (!isCounter(buffer) || isWorthCounting(buffer));
-  if (isVariable)
-    return program.variables++;
-  const std::optional<int64_t> count =
-      alloc ? countOfPartNumbers(buffer, haveCopies, indices) : std::nullopt;
-  if (!count)
-    return std::nullopt;
-  program.toldApart[program.variables] = static_cast<int>(*count);
-  return program.variables++;
+  return isVariable ? std::optional(program.variables++) : std::nullopt;
+}
+
+/// Other variables of which it takes the number.
+bool ModelVariables::areSourcesFollowed(Value buffer) {
+  return llvm::all_of(buffer.getUsers(), [&](Operation* user) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    const Value source = store ? sourceOf(store) : Value();
+    const std::optional<unsigned> number = source ? of(source) : std::nullopt;
+    return !source || (number && program.toldApart.contains(*number));
+  });
 }
 
 std::optional<IndexSum> ModelVariables::partAt(Value number, Operation* at) {
@@ -91,16 +101,26 @@ void ModelVariables::setAssigned(tile::StoreOp store, model::Node& node) {
   node.variable = *of(store.getBuffer());
   const std::optional<int64_t> constant = constantOf(store);
   const auto count = program.toldApart.find(node.variable);
-  if (!constant && count != program.toldApart.end()) {
-    for (int each = 0; each < count->second; ++each) {
-      const std::optional<int64_t> now = numberBy(store.getValue(), store.getBuffer(), each);
-      const bool isFew = now && *now >= 0 && *now < count->second;
-      node.becomes.push_back(isFew ? static_cast<int>(*now) : model::kNoValue);
-    }
+  if (count == program.toldApart.end()) {
+    node.isStep = !constant;
+    node.value = static_cast<int>(constant ? *constant : *stepOf(store));
     return;
   }
-  node.isStep = !constant;
-  node.value = static_cast<int>(constant ? *constant : *stepOf(store));
+  const int most = count->second;
+  if (constant) {
+    node.value = static_cast<int>(std::min<int64_t>(*constant, most));
+    return;
+  }
+  const Value source = sourceOf(store), from = source ? source : store.getBuffer();
+  if (source)
+    node.source = *of(source);
+  for (int each = 0; each < program.toldApart.at(source ? node.source : node.variable); ++each) {
+    const std::optional<int64_t> now = numberBy(store.getValue(), from, each);
+    node.becomes.push_back(now && *now >= 0 ? static_cast<int>(std::min<int64_t>(*now, most))
+                                            : model::kNoValue);
+  }
+  const std::optional<int64_t> step = source ? std::nullopt : stepOf(store);
+  node.becomes.push_back(step && *step > 0 ? most : model::kNoValue);
 }
 
 void ModelVariables::forgetParts() {
@@ -210,7 +230,8 @@ void ModelVariables::addForgotten(Operation* loop, model::Node& node) const {
     const auto isElsewhere = [&](Operation* user) {
       return isa<tile::LoadOp>(user) && !loop->isProperAncestor(user);
     };
-    if (variable && llvm::none_of(buffer.getUsers(), isElsewhere))
+    const bool isOfPart = variable && program.toldApart.contains(*variable); // its next run goes on
+    if (variable && !isOfPart && llvm::none_of(buffer.getUsers(), isElsewhere))
       node.forgets.push_back(*variable);
   }
   llvm::sort(node.forgets);

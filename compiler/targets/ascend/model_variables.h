@@ -44,6 +44,7 @@ private:
   std::optional<model::TurnCondition> askedBy(mlir::Value condition);
   bool askAllOf(mlir::Block& block, mlir::Value condition, bool isLate, model::Node& node);
   std::optional<unsigned> add(mlir::Value buffer);
+  bool areSourcesFollowed(mlir::Value buffer);
   bool askBehind(mlir::Value condition, bool isLate, model::Node& node);
 
   model::Program& program;

@@ -72,28 +72,12 @@ bool assignsIn(Operation* op, Value variable) {
       .wasInterrupted();
 }
 
-/// Whether each kind of core that reads it does all that is done to it.
-bool isAlikeOnCores(Value buffer) {
-  if (differsOnVectorCores(buffer))
-    return false;
-  std::optional<Agent> storing;
-  for (Operation* user : buffer.getUsers())
-    if (auto scope = user->getParentOfType<ScopeOp>(); scope && isa<tile::StoreOp>(user)) {
-      if (storing && *storing != scope.getAgent())
-        return false;
-      storing = scope.getAgent();
-    }
-  return !storing || llvm::all_of(buffer.getUsers(), [&](Operation* user) {
-    auto scope = user->getParentOfType<ScopeOp>();
-    return isa<tile::StoreOp>(user) || (scope && scope.getAgent() == *storing);
-  });
-}
-
 /// Small constants with which a number, or what is computed from it, is compared, or modulo which it is taken; and whether
 /// instructions ask for it.
 struct PartUses {
   int64_t most = -1;
   bool isOfPart = false;
+  bool isTaken = false; ///< by another variable
 };
 
 void addPartUses(Value number, PartUses& uses, unsigned& fuel) {
@@ -102,6 +86,8 @@ void addPartUses(Value number, PartUses& uses, unsigned& fuel) {
       return;
     --fuel;
     uses.isOfPart = uses.isOfPart || isa<npu::Instruction>(user);
+    auto store = dyn_cast<tile::StoreOp>(user);
+    uses.isTaken = uses.isTaken || (store && sourceOf(store));
     if (!isOfNumbers(user))
       continue;
     const std::optional<int64_t> constant =
@@ -119,6 +105,11 @@ tile::LoadOp readBehind(Value number) {
   tile::LoadOp found;
   unsigned fuel = kMostOperations;
   return addReadBehind(number, found, fuel) ? found : tile::LoadOp();
+}
+
+Value sourceOf(tile::StoreOp store) {
+  tile::LoadOp read = readBehind(store.getValue());
+  return read && read.getBuffer() != store.getBuffer() ? read.getBuffer() : Value();
 }
 
 std::optional<int64_t> numberBy(Value number, Value variable, int64_t held) {
@@ -151,10 +142,10 @@ bool isStillHeld(tile::LoadOp load, Operation* at) {
 std::optional<int64_t> countOfPartNumbers(Value buffer, bool haveCopies, IndexTerms& indices) {
   constexpr int64_t mostNumbers = 8;
   constexpr unsigned mostUses = 200;
-  if (!isVariable(buffer) || (haveCopies && !isAlikeOnCores(buffer)))
+  if (!isVariable(buffer) ||
+      (haveCopies && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)))
     return std::nullopt;
   PartUses uses;
-  bool isNeeded = false;
   unsigned fuel = mostUses;
   SmallVector<tile::LoadOp> reads;
   for (Operation* user : buffer.getUsers()) {
@@ -162,7 +153,7 @@ std::optional<int64_t> countOfPartNumbers(Value buffer, bool haveCopies, IndexTe
       tile::LoadOp before;
       unsigned steps = kMostOperations;
       if (!addReadBehind(store.getValue(), before, steps) ||
-          (before && (before.getBuffer() != buffer || !isStillHeld(before, store))))
+          (before && !isStillHeld(before, store)))
         return std::nullopt;
       continue;
     }
@@ -170,12 +161,15 @@ std::optional<int64_t> countOfPartNumbers(Value buffer, bool haveCopies, IndexTe
     PartUses own;
     addPartUses(load, own, fuel);
     uses.most = std::max(uses.most, own.most);
+    uses.isTaken = uses.isTaken || own.isTaken;
     if (own.isOfPart)
       reads.push_back(load);
   }
-  if (reads.empty() || uses.most < 1 || uses.most >= mostNumbers)
+  if ((reads.empty() && !uses.isTaken) || uses.most < 1 || uses.most >= mostNumbers)
     return std::nullopt;
-  isNeeded = llvm::any_of(reads, [&](tile::LoadOp load) { return !indices.isTurning(load); });
+  const bool isNeeded = uses.isTaken || llvm::any_of(reads, [&](tile::LoadOp load) {
+                          return !indices.isTurning(load);
+                        });
   return isNeeded ? std::optional(uses.most + 1) : std::nullopt;
 }
 

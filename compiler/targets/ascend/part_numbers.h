@@ -15,12 +15,15 @@ class IndexTerms;
 
 /// How many numbers of a variable, from 0 on, are worth telling apart: parts of tiles go by it, in a way that turns alone don't
 /// tell, and it is compared with small constants, or taken modulo one. Nothing if there are too many, or if something else
-/// than constants and what it held before is assigned to it. With `haveCopies` each kind of core has its own: both must
+/// than constants, what it held before and what one other variable holds is assigned to it. With `haveCopies` each kind of core has its own: both must
 /// hold the same.
 std::optional<int64_t> countOfPartNumbers(mlir::Value buffer, bool haveCopies, IndexTerms& indices);
 
 /// The read of a variable that a number is computed from, if that is all but constants; null: there is none.
 tile::LoadOp readBehind(mlir::Value number);
+
+/// The other variable that a number which is assigned is computed from, if there is one.
+mlir::Value sourceOf(tile::StoreOp store);
 
 /// What a number is where all that it is computed from are constants, and a variable that holds `held`.
 std::optional<int64_t> numberBy(mlir::Value number, mlir::Value variable, int64_t held);

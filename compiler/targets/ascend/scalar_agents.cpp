@@ -279,17 +279,36 @@ bool holdsWorkOfCube(Operation* branch) {
       .wasInterrupted();
 }
 
+/// Whether a number that is read of a variable has a part in nothing but what the vector cores do, and in the variable.
+bool decidesForVectorsAlone(Value number, Value variable, unsigned& fuel) {
+  return llvm::all_of(number.getUsers(), [&](Operation* user) {
+    if (fuel == 0)
+      return false;
+    --fuel;
+    if (auto instruction = dyn_cast<npu::Instruction>(user))
+      return agentOf(instruction) == Agent::Vector;
+    if (auto store = dyn_cast<tile::StoreOp>(user))
+      return store.getBuffer() == variable && store.getValue() == number;
+    if (isa<scf::IfOp>(user))
+      return !holdsWorkOfCube(user);
+    if (isa<tile::ConditionOp>(user))
+      return !holdsWorkOfCube(user->getParentOp());
+    return isa<npu::CheckPartOp>(user) ||
+           (isPure(user) && user->getNumRegions() == 0 && user->getNumResults() == 1 &&
+            decidesForVectorsAlone(user->getResult(0), variable, fuel));
+  });
+}
+
 } // namespace
 
 bool isOfVectorsAlone(Value buffer) {
-  return llvm::all_of(buffer.getUsers(), [](Operation* user) {
+  return llvm::all_of(buffer.getUsers(), [&](Operation* user) {
+    auto scope = user->getParentOfType<ScopeOp>();
+    if (scope && scope.getAgent() == Agent::Cube)
+      return false;
     auto load = dyn_cast<tile::LoadOp>(user);
-    return !load || llvm::all_of(load->getUsers(), [](Operation* compare) {
-      return isa<arith::CmpIOp>(compare) &&
-             llvm::all_of(compare->getUsers(), [](Operation* branch) {
-               return isa<scf::IfOp>(branch) && !holdsWorkOfCube(branch);
-             });
-    });
+    unsigned fuel = 100;
+    return !load || decidesForVectorsAlone(load, buffer, fuel);
   });
 }
 

@@ -113,7 +113,7 @@ void Conflicts::addInstancesOf(Instance& instance) {
 /// Those for which there is room: of more variables nothing is known.
 std::vector<unsigned> Conflicts::fewVariablesOf(const Node& statement,
                                                 const Program& program) const {
-  constexpr int most = 30;
+  constexpr int most = 64;
   std::vector<unsigned> found = variablesOf(statement, program);
   int count = 1;
   std::erase_if(found, [&](unsigned variable) {

@@ -276,10 +276,16 @@ void append(const Program& program, const Block& block, unsigned depth, std::str
         out += " if variable " + std::to_string(node->goesBy);
       break;
     case NodeKind::Assign:
-      out += "variable " + std::to_string(node->variable) + " = " + std::to_string(node->value);
+      out += "variable " + std::to_string(node->variable) + (node->isStep ? " += " : " = ") +
+             std::to_string(node->value);
+      for (const int number : node->becomes)
+        out += " " + std::to_string(number);
       break;
     case NodeKind::If:
       out += "if";
+      if (node->variable != kNone)
+        out += " variable " + std::to_string(node->variable) + " " + text(node->compares) + " " +
+               std::to_string(node->value);
       break;
     }
     out += "\n";

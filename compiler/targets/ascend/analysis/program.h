@@ -269,8 +269,11 @@ struct Node {
   int value = 0;
   /// Assign: the value is added, up to kMostCounted, which then stands for all that is as large; one below 0 is taken away.
   bool isStep = false;
-  /// Assign: of a variable whose numbers are told apart, what each of these becomes; of any other number nothing is known then.
+  /// Assign: of a variable whose numbers are told apart, what each of these becomes, and all larger ones; of any other number
+  /// nothing is known then.
   std::vector<int> becomes = {};
+  /// Assign: the variable becomes what this one is that it holds.
+  unsigned source = kNone;
   Comparison compares = Comparison::Equal;
   bool isBoth = false;
   /// If, and Loop of unknown length: the variable that gets 1 where `body` has run, and 0 where it hasn't. Others of its
@@ -327,7 +330,8 @@ struct Program {
   std::vector<Flag> flags;
   /// How many variables there are; each is kNoValue at first.
   unsigned variables = 0;
-  /// Variables that say which part of a tile is meant: their numbers from 0 on that are told apart, if they come to no more.
+  /// Variables that say which part of a tile is meant: so many numbers from 0 on are told apart; the next one stands for all
+  /// that are as large.
   std::map<unsigned, int> toldApart = {};
   /// Flags that the program may use, nobody knows where.
   std::set<unsigned> reserved;
@@ -344,7 +348,7 @@ struct Program {
 
 /// Those of these variables that a statement asks for, in their order.
 std::vector<unsigned> variablesOf(const Node& statement, const Program& program);
-/// What a variable holds behind an assignment, by what it held before.
+/// What a variable holds behind an assignment, by what it held before, or, if there is one, its source.
 int assigned(const Node& assignment, int before);
 /// Whether two statements meet in a buffer that the compiler has made for a part of the kernel.
 bool meetInOwnBuffer(const Node& earlier, const Node& later);

@@ -35,16 +35,21 @@ struct Mix {
   bool counters = false;
   /// Loops of unknown length that make a few turns at most.
   bool bounds = false;
+  /// Variables that say which part of the memory is meant, and go round.
+  bool parts = false;
   /// Most of it is one long loop.
   bool isLong = false;
 };
 
 /// That random programs have.
-constexpr unsigned kFirstValue = 1U << 24, kSecondValue = kFirstValue + 1;
+constexpr unsigned kFirstValue = 1U << 24, kSecondValue = kFirstValue + 1,
+                   kFirstVariable = 1U << 28;
 
 class RandomProgram {
 public:
   RandomProgram(unsigned seed, Mix mix) : mix(mix), random(seed) {
+    if (mix.parts)
+      addParts();
     if (mix.isLong)
       fillLong();
     else
@@ -60,6 +65,51 @@ private:
   }
   bool chance(int percent) {
     return below(100) < percent;
+  }
+
+  void addParts() {
+    slots = 2 + below(3);
+    for (const unsigned variable : {0U, 1U})
+      program.toldApart[variable] = static_cast<int>(slots + 1);
+    program.variables = 2;
+    assign(program.body, nullptr, 0, static_cast<int>(below(2)));
+    assign(program.body, nullptr, 1, 0);
+  }
+
+  /// Each of the ways in which kernels write it: to the next number, with the last one's way back before or behind it.
+  void goRound(Block& block, Node* parent) {
+    const auto variable = static_cast<unsigned>(below(4) == 0);
+    const auto add = [&] {
+      Node* node = program.add(block, parent, NodeKind::Assign);
+      node->variable = variable;
+      return node;
+    };
+    const auto goBack = [&] {
+      Node* branch = addIfOn(block, parent, variable, Comparison::Equal, static_cast<int>(slots));
+      assign(branch->body, branch, variable, 0);
+    };
+    const int64_t kind = below(8);
+    if (kind == 0)
+      return assign(block, parent, variable,
+                    static_cast<int>(below(chance(10) ? slots + 4 : slots)));
+    if (kind == 1) { // what the other one holds
+      Node* node = add();
+      node->source = 1 - variable;
+      for (int number = 0; number <= slots; ++number)
+        node->becomes.push_back(number);
+      node->becomes.push_back(kNoValue);
+      return;
+    }
+    if (kind == 2)
+      goBack();
+    Node* node = add();
+    node->isStep = kind < 6;
+    node->value = 1;
+    for (int number = 0; number <= slots; ++number)
+      node->becomes.push_back(node->isStep ? number + 1 : static_cast<int>((number + 1) % slots));
+    node->becomes.push_back(node->isStep ? static_cast<int>(slots + 1) : kNoValue);
+    if (node->isStep && kind > 2)
+      goBack();
   }
 
   void fillLong() {
@@ -105,6 +155,8 @@ private:
       } else {
         addStatement(block, parent);
       }
+      if (mix.parts && depth > 0 && chance(60))
+        goRound(block, parent);
     }
   }
 
@@ -245,6 +297,14 @@ private:
     if (const std::vector<const Node*> loops = loopsAround(node);
         mix.sums && loops.size() > 1 && chance(60))
       result.terms.push_back({loops[0]->id, 32, 2 + below(2), below(2), {loops.back()->id}});
+    if (mix.parts && chance(60)) {
+      const auto variable = static_cast<unsigned>(below(4) == 0);
+      Term term{kFirstVariable + variable, 32, slots + 1};
+      term.variable = variable;
+      result.begin = 32 * below(2);
+      result.end = result.begin + 32;
+      result.terms.push_back(term);
+    }
     if (mix.values && chance(60))
       result.terms.push_back(termOfValues(node));
     return result;
@@ -295,6 +355,7 @@ private:
   }
 
   Mix mix;
+  int64_t slots = 0; ///< that variables go round
   std::mt19937 random;
 };
 

@@ -78,12 +78,22 @@ private:
         if (node->notes != kNone)
           assigned[node->notes] = isTaken ? 1 : 0;
       } else if (node->kind == NodeKind::Assign) {
-        assigned[node->variable] = node->value + (node->isStep ? assigned[node->variable] : 0);
+        assigned[node->variable] = valueOf(*node);
       } else {
         flattenLoop(node);
       }
       flatten(node->after, node);
     }
+  }
+  /// Of a variable of which nothing is known then, any number.
+  int valueOf(const Node& assignment) {
+    const int before =
+        assigned[assignment.source == kNone ? assignment.variable : assignment.source];
+    if (assignment.isStep || assignment.becomes.empty())
+      return assignment.value + (assignment.isStep ? before : 0);
+    const auto last = std::ssize(assignment.becomes) - 1;
+    return before >= 0 && before < last ? assignment.becomes[static_cast<size_t>(before)]
+                                        : static_cast<int>(choose(assignment) % 4);
   }
   void flatten(const std::vector<Sync>& syncs, const Node* node) {
     for (const Sync& sync : syncs)
@@ -163,6 +173,8 @@ private:
   }
   /// What is taken `bytes` times.
   int64_t numberOf(const Term& term) {
+    if (term.variable != kNone)
+      return assigned[term.variable];
     int64_t i = term.loop == kNone ? 0 : iteration[term.loop];
     for (const unsigned other : term.others)
       i += iteration[other];

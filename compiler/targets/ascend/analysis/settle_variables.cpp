@@ -8,7 +8,8 @@ namespace {
 
 class VariableSettler {
 public:
-  explicit VariableSettler(const Unrolled& unrolled) {
+  explicit VariableSettler(const Unrolled& unrolled)
+      : unsettled(unrolled.isComplete ? std::map<unsigned, int>() : unrolled.program.toldApart) {
     values.fill(std::vector<int>(unrolled.program.variables, kNoValue));
     for (const Node* loop : unrolled.cut)
       asksLoops =
@@ -21,7 +22,9 @@ public:
     Block settled;
     for (Node* node : block) {
       if (node->kind == NodeKind::Assign)
-        assign(*node, node->variable, [&](int now) { return assigned(*node, now); });
+        assign(*node, node->variable, [&](const std::vector<int>& now) {
+          return assigned(*node, now[node->source == kNone ? node->variable : node->source]);
+        });
       if (node->kind != NodeKind::If) {
         settled.push_back(node);
         continue;
@@ -51,7 +54,7 @@ private:
   template <typename Change> void assign(const Node& at, unsigned variable, Change change) {
     for (size_t agent = 0; agent < values.size(); ++agent)
       if (isOf(agent, at))
-        values[agent][variable] = change(values[agent][variable]);
+        values[agent][variable] = unsettled.contains(variable) ? kNoValue : change(values[agent]);
   }
 
   void settleBoth(Node& branch) {
@@ -68,7 +71,7 @@ private:
 
   void note(const Node& branch, int value) {
     if (branch.notes != kNone)
-      assign(branch, branch.notes, [&](int) { return value; });
+      assign(branch, branch.notes, [&](const std::vector<int>&) { return value; });
   }
 
   std::optional<bool> isTaken(const Node& branch) const {
@@ -109,6 +112,9 @@ private:
   }
 
   Numbers values;
+  /// Variables that go on from turn to turn: where a loop may have another number of turns than are written out, nothing is
+  /// known of them.
+  const std::map<unsigned, int> unsettled;
 };
 
 } // namespace

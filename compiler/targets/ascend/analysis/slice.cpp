@@ -276,6 +276,8 @@ void Slice::keepNodes(const Program& program) {
         variables.insert(node.variable);
       else if (keepsAccesses(&node))
         std::ranges::copy(variablesOf(node, program), std::inserter(variables, variables.end()));
+      else if (kept[node.id] && node.kind == NodeKind::Assign)
+        variables.insert(node.source);
       else if (kept[node.id] && node.kind == NodeKind::Loop) {
         variables.insert(node.goesBy);
         for (const TurnCondition& each : node.goesOn)

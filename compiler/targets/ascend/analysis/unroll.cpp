@@ -123,6 +123,7 @@ private:
       Node* made = addAssign(node, node->variable, node->value, to, parent);
       made->isStep = node->isStep;
       made->becomes = node->becomes;
+      made->source = node->source;
       return;
     }
     }

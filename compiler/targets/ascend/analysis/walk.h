@@ -133,6 +133,7 @@ private:
     };
     if (node.kind == NodeKind::If)
       note(node.variable);
+    note(node.source);
     for (const unsigned variable : variablesOf(node, program))
       note(variable);
     if (node.kind != NodeKind::Loop)
@@ -215,7 +216,9 @@ private:
       walkBranch(node, states);
       break;
     case NodeKind::Assign:
-      assign(node->variable, node, states, [&](int now) { return assigned(*node, now); });
+      assign(node->variable, node, states, [&](const State& state) {
+        return assigned(*node, state.values[node->source == kNone ? node->variable : node->source]);
+      });
       break;
     }
   }
@@ -257,7 +260,7 @@ private:
   }
 
   void assign(unsigned variable, int value, const Node* at, States& states) {
-    assign(variable, at, states, [value](int) { return value; });
+    assign(variable, at, states, [value](const State&) { return value; });
   }
   template <typename Change>
   void assign(unsigned variable, const Node* at, States& states, Change change) {
@@ -266,8 +269,7 @@ private:
     States before;
     std::swap(before, states);
     for (State& state : before) {
-      int& now = state.values[variable];
-      now = change(now);
+      state.values[variable] = change(state);
       States one;
       one.push_back(std::move(state));
       join(states, one, at, FaultKind::OnePathOnly);
