@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A variable goes round the slots of a tile, and on from one loop to the next, so that no loop knows
-with which slot it begins: two uses that lie one step apart wait for nothing."""
+"""A variable goes round the slots of a tile, and on from one loop to the next: no loop knows with
+which slot it begins, and two uses that lie one step apart wait for nothing."""
 
 from __future__ import annotations
 

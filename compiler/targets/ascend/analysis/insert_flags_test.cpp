@@ -176,22 +176,6 @@ TEST(InsertFlags, RandomCounters) {
   EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
 }
 
-/// Variables that say which part is meant, in loops and branches of which nothing is known.
-TEST(InsertFlags, RandomParts) {
-  Counts counts;
-  for (unsigned seed = 0; seed < cases(); ++seed) {
-    const Mix mix{.branches = seed % 2 == 0,
-                  .linear = false,
-                  .exits = seed % 4 == 0,
-                  .counters = seed % 3 == 0,
-                  .parts = true};
-    insertAndTry(seed, mix, {}, counts);
-    ASSERT_FALSE(::testing::Test::HasFatalFailure());
-  }
-  EXPECT_GT(counts.insertions, cases());
-  EXPECT_LE(50 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
-}
-
 /// Ways through branches that set more variables than are followed together: each turn forgets them, and finds some again.
 TEST(InsertFlags, VariablesOfTooManyValues) {
   ByHand hand;
