@@ -52,6 +52,13 @@ def kernel(form: str) -> Any:  # noqa: ANN401, C901
                         use(x, y, slot)
                         slot = (slot + 1) % 3
                     t = t + 1
+            if form == "a toggle":
+                while t < n:
+                    for _k in T.serial(n + t):
+                        use(x, y, slot)
+                        T.copy(y[1 - slot, :], x[2, :])
+                        slot = 1 - slot
+                    t = t + 1
             if form == "two steps in a turn":
                 while t < n:
                     for _k in T.serial(n + t):
@@ -99,11 +106,13 @@ def wanted(form: str) -> np.ndarray:
     result[3] = x[0] + y[0] + y[1]
     for t in range(n):
         for k in range(n + t):
-            slot %= 3
+            slot %= 2 if form == "a toggle" else 3
             y[slot] += x[slot]
             if form == "two steps in a turn":
                 slot = (slot + 1) % 3
                 x[slot] = y[slot]
+            if form == "a toggle":
+                x[2] = y[1 - slot]
             slot += 3 if form == "three steps in a turn" else form != "not in each turn" or k != 1
     result[0:3] = y
     return result
@@ -112,6 +121,7 @@ def wanted(form: str) -> np.ndarray:
 FORMS = (
     "set back behind",
     "a remainder",
+    "a toggle",
     "two steps in a turn",
     "not in each turn",
     "three steps in a turn",
@@ -138,7 +148,8 @@ def barriers(name: str) -> int:
 
 def test_uses_one_step_apart_wait_for_nothing() -> None:
     """The one barrier is for what the turns before the last one did."""
-    assert barriers("two steps in a turn") == 1
+    for name in ("two steps in a turn", "a toggle"):
+        assert barriers(name) == 1
 
 
 def test_a_slot_that_is_used_twice_in_a_row_waits() -> None:

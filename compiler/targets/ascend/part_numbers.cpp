@@ -90,10 +90,11 @@ void addPartUses(Value number, PartUses& uses, unsigned& fuel) {
     uses.isTaken = uses.isTaken || (store && sourceOf(store));
     if (!isOfNumbers(user))
       continue;
+    const bool isOfTwo = user->getNumOperands() == 2, isTakenFrom = isa<arith::SubIOp>(user);
     const std::optional<int64_t> constant =
-        user->getNumOperands() == 2 ? getConstantIntValue(user->getOperand(1)) : std::nullopt;
-    if (constant &&
-        isa<arith::CmpIOp, arith::RemSIOp, arith::RemUIOp, arith::AndIOp, arith::XOrIOp>(user))
+        isOfTwo ? getConstantIntValue(user->getOperand(isTakenFrom ? 0 : 1)) : std::nullopt;
+    if (constant && isa<arith::CmpIOp, arith::RemSIOp, arith::RemUIOp, arith::AndIOp, arith::XOrIOp,
+                        arith::SubIOp>(user))
       uses.most = std::max(uses.most, *constant);
     addPartUses(user->getResult(0), uses, fuel);
   }
