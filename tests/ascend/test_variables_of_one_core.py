@@ -39,8 +39,9 @@ def counted(form: str) -> Any:  # noqa: ANN401
                 n = n + 1
                 if n > P[2]:
                     break
-            if form == "printed":
-                T.print(n)
+            if form == "waited for":
+                if n > 1:
+                    T.barrier_all()
             elif form == "asked":
                 if n > 1:
                     T.gemm_v0(y, y, product)
@@ -90,7 +91,7 @@ WAY = "store 'n' in an element of a tensor, where vid is 0, and read that elemen
 
 @pytest.mark.parametrize(
     ("form", "line", "way"),
-    [("printed", 20, f'put this into T.Scope("V"), or {WAY}'), ("asked", 23, WAY)],
+    [("waited for", 21, f'put this into T.Scope("V"), or {WAY}'), ("asked", 24, WAY)],
 )
 def test_the_message(form: str, line: int, way: str) -> None:
     kernel = counted(form)
@@ -113,4 +114,4 @@ def test_without_a_variable() -> None:
     (error,) = caught.value.errors
     first = kernel.function.__code__.co_firstlineno
     assert "only the vector core can read it" in error.message
-    assert [error.place.line, error.notes[0].place.line] == [first + 25, first + 26]
+    assert [error.place.line, error.notes[0].place.line] == [first + 26, first + 27]

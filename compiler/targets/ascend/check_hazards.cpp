@@ -156,7 +156,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     warnOfVectorPairs(getOperation());
     if (!structured) // else first turns may end early
       warnOfSharedLines(getOperation());
-    warnOfCubeParts();
+    getOperation().walk([](npu::StoreL0cOp store) { warnOfPartOfVid(store); });
     const bool areMatched = succeeded(checkBothVectorCores());
     hasOwnCrossFlags = model->hasOwnCrossFlags;
     OwnCrossFlags own = OwnCrossFlags::LeftOut;
@@ -272,20 +272,6 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   static const void* placeIn(const model::Node* node) {
     return operationOf(node)->getLoc().getAsOpaquePointer();
-  }
-
-  /// The cube core runs once per block, as if it were vector core 0: the part that the other one's number says
-  /// is left out.
-  void warnOfCubeParts() {
-    getOperation().walk([&](npu::StoreL0cOp store) {
-      const bool isOfVid = llvm::any_of(store.getTargetOffsets(), [](Value offset) {
-        return vectorStep(offset).value_or(0) != 0;
-      });
-      if (isOfVid)
-        store.emitWarning()
-            << "the cube core stores this, once per block and with a vid of 0, so nobody "
-               "stores the part of vid 1: copy all of the tile without vid";
-    });
   }
 
   /// Of the kernel's own flags to the cube core, which waits until both vector cores have set one: whether

@@ -8,12 +8,13 @@
 ///   %other = arith.cmpi eq, %c0, %c0
 ///   ascend.scope cube { scf.if %other { ... } }
 ///
-/// and the canonicalizer that it stands before decides the branch. It stands behind all that takes work of others out of a
-/// scope, and before flags are found.
+/// and the canonicalizer that it stands before decides the branch. A store of vid's part is told, as nobody stores the
+/// other part. It stands behind all that takes work of others out of a scope, and before flags are found.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/vector_steps.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/IRMapping.h>
@@ -62,6 +63,7 @@ struct CubeVid : KernelPass<CubeVid> {
   }
 
   static void setVid(ScopeOp scope) {
+    scope.walk([](npu::StoreL0cOp store) { warnOfPartOfVid(store); });
     OpBuilder builder(scope);
     IRMapping made;
     bool asksVid = false;

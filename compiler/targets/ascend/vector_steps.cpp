@@ -92,6 +92,15 @@ void takeStored(Value number) {
     takeStored(operand);
 }
 
+void warnOfPartOfVid(npu::StoreL0cOp store) {
+  const bool isOfVid = llvm::any_of(
+      store.getTargetOffsets(), [](Value offset) { return vectorStep(offset).value_or(0) != 0; });
+  if (isOfVid)
+    store.emitWarning()
+        << "the cube core stores this, once per block and with a vid of 0, so nobody "
+           "stores the part of vid 1: copy all of the tile without vid";
+}
+
 void onFirstVector(Operation* op) {
   ImplicitLocOpBuilder builder(op->getLoc(), op);
   Value id = VectorIdOp::create(builder);

@@ -2,9 +2,9 @@
 /// Which earlier statements a statement must wait for.
 ///
 /// An instance is a statement together with the phases of the loops around it whose numbers are
-/// taken modulo something (double buffers), and with what the variables hold that say which part of a tile is meant. A record is an instance in the past, seen from a later
-/// point: `level` is the depth of the outermost of its loops that has gone on since, or `inSame` if
-/// none has.
+/// taken modulo something (double buffers), and with what the variables hold that say which part of
+/// a tile is meant. A record is an instance in the past, seen from a later point: `level` is the
+/// depth of the outermost of its loops that has gone on since, or `inSame` if none has.
 #pragma once
 
 #include "compiler/targets/ascend/analysis/bit_set.h"
