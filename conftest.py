@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all Python tests share: a kernel cache of their own, independent of earlier runs, one
-process for kernels that share a library, and ears for Ctrl-C."""
+process for kernels that share a library, MLIR's verifier behind each pass, and ears for Ctrl-C."""
 
 import os
 import signal
@@ -15,6 +15,7 @@ def pytest_configure(config):
     folder = tempfile.TemporaryDirectory(prefix="tilewright-tests-")
     os.environ["TILEWRIGHT_CACHE_DIR"] = folder.name
     config.add_cleanup(folder.cleanup)
+    os.environ.setdefault("TILEWRIGHT_VERIFY_PASSES", "1")
     # What a shell starts in the background ignores SIGINT, and so does all that it starts.
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

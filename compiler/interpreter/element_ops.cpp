@@ -222,6 +222,8 @@ Scalar combine(tile::AtomicKind kind, mlir::Type elementType, Scalar before, Sca
   case tile::AtomicKind::Add:
     if (real)
       return {0, roundTo(real, before.real + operand.real)};
+    if (elementType.isInteger(1)) // a sum that isn't 0 is true
+      return {before.integer | operand.integer, 0};
     return {wrapTo(elementType, int64_t(uint64_t(before.integer) + uint64_t(operand.integer))), 0};
   case tile::AtomicKind::Max:
     if (real)

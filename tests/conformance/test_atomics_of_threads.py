@@ -169,3 +169,30 @@ def test_whole_buffers_of_as_many_elements(agree):
     a, b = np.array([[1, 2], [3, 5]], np.float16)
     c = np.arange(4, dtype=np.float32)[None]
     agree(kernel, [a, b, c], {1: a + b, 2: c + 2})
+
+
+@pytest.mark.parametrize("op", ["add", "max", "min", "load", "store"])
+def test_bools(agree, op):
+    """A sum that is not 0 is true, as it is without atomics."""
+
+    @T.prim_func
+    def updated(
+        A: T.Tensor((8,), "bool"), B: T.Tensor((8,), "bool"), Before: T.Tensor((8,), "bool")
+    ):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(8):
+                if op == "add":
+                    Before[i] = T.atomic_add(A[i], B[i], return_prev=True)
+                elif op == "max":
+                    Before[i] = T.atomic_max(A[i], B[i], return_prev=True)
+                elif op == "min":
+                    Before[i] = T.atomic_min(A[i], B[i], return_prev=True)
+                elif op == "load":
+                    Before[i] = T.atomic_load(A[i])
+                else:
+                    T.atomic_store(A[i], B[i])
+
+    a, b = np.array([0, 0, 1, 1] * 2, np.bool_), np.array([0, 1, 0, 1] * 2, np.bool_)
+    after = {"add": a | b, "max": a | b, "min": a & b, "load": a, "store": b}[op]
+    before = np.zeros_like(a) if op == "store" else a
+    agree(updated, [a, b, np.zeros_like(a)], {0: after, 2: before})

@@ -377,28 +377,34 @@ private:
     auto load = LLVM::LoadOp::create(builder, storageType(type),
                                      address(builder, op.getBuffer(), places(builder, op)));
     carryMetadata(load, op, op.getBuffer());
-    Type scalar = type.getScalarType();
+    return fromStorage(builder, load, type.getScalarType());
+  }
+
+  /// What bits that lie in memory stand for. Any byte but 0 is true.
+  static Value fromStorage(ImplicitLocOpBuilder& builder, Value bits, Type scalar) {
     if (scalar.isInteger(1))
-      return convertElement(builder, load, builder.getIntegerType(8, false), scalar);
-    Value bits = load;
-    if (scalar.getIntOrFloatBitWidth() < load.getType().getIntOrFloatBitWidth()) // 6 bits in a byte
-      bits = arith::TruncIOp::create(builder,
-                                     builder.getIntegerType(scalar.getIntOrFloatBitWidth()), bits);
+      return convertElement(builder, bits, builder.getIntegerType(8, false), scalar);
+    const unsigned width = scalar.getIntOrFloatBitWidth();
+    if (width < bits.getType().getIntOrFloatBitWidth()) // 6 bits in a byte
+      bits = arith::TruncIOp::create(builder, builder.getIntegerType(width), bits);
     return builder.createOrFold<arith::BitcastOp>(scalar, bits);
+  }
+
+  /// The bits that lie in memory for a value.
+  static Value toStorage(ImplicitLocOpBuilder& builder, Value value, Type storage) {
+    const unsigned width = value.getType().getIntOrFloatBitWidth();
+    if (width == storage.getIntOrFloatBitWidth())
+      return builder.createOrFold<arith::BitcastOp>(storage, value);
+    // bool, and 6 bits in a byte
+    Value bits = builder.createOrFold<arith::BitcastOp>(builder.getIntegerType(width), value);
+    return arith::ExtUIOp::create(builder, storage, bits);
   }
 
   void writeElement(ImplicitLocOpBuilder& builder, tile::StoreOp op) {
     if (isPacked(op.getBuffer()))
       return writePacked(builder, op);
     const auto type = cast<BufferType>(op.getBuffer().getType());
-    Value value = op.getValue();
-    Type storage = storageType(type);
-    const unsigned width = value.getType().getIntOrFloatBitWidth();
-    if (width < storage.getIntOrFloatBitWidth()) { // bool, and 6 bits in a byte
-      Value bits = builder.createOrFold<arith::BitcastOp>(builder.getIntegerType(width), value);
-      value = arith::ExtUIOp::create(builder, storage, bits);
-    } else if (value.getType() != storage)
-      value = arith::BitcastOp::create(builder, storage, value);
+    Value value = toStorage(builder, op.getValue(), storageType(type));
     auto store = LLVM::StoreOp::create(builder, value,
                                        address(builder, op.getBuffer(), places(builder, op)));
     carryMetadata(store, op, op.getBuffer());
@@ -455,7 +461,9 @@ private:
                isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
     switch (kind) {
     case tile::AtomicKind::Add:
-      return isFloat ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+      return isFloat                ? LLVM::AtomicBinOp::fadd
+             : element.isInteger(1) ? LLVM::AtomicBinOp::_or // a sum that isn't 0 is true
+                                    : LLVM::AtomicBinOp::add;
     case tile::AtomicKind::Max:
       return isFloat ? LLVM::AtomicBinOp::fmax
                      : (isUnsigned ? LLVM::AtomicBinOp::umax : LLVM::AtomicBinOp::max);
@@ -477,23 +485,25 @@ private:
     Value at = address(builder, op.getBuffer(), op.getIndices());
     const unsigned bytes = type.getElementBits() / 8;
     const LLVM::AtomicOrdering order = ordering(op.getOrder());
-    const bool isSmall = isa<FloatType>(type.getElementType()) && bytes < 4;
-    Type stored = isSmall ? Type(builder.getIntegerType(8 * bytes)) : type.getScalarType();
+    Type scalar = type.getScalarType();
+    const bool isSmall = isa<FloatType>(scalar) && bytes < 4;
+    Type stored = isSmall || scalar.isInteger(1) ? builder.getIntegerType(8 * bytes) : scalar;
     if (op.getKind() == tile::AtomicKind::Load) {
       auto load = LLVM::LoadOp::create(builder, stored, at, bytes);
       load.setOrdering(order);
-      return builder.createOrFold<arith::BitcastOp>(type.getScalarType(), load);
+      return fromStorage(builder, load, scalar);
     }
+    if (isSmall && op.getKind() != tile::AtomicKind::Store)
+      return exchangeUntilAlone(builder, op, at, stored);
+    Value value = toStorage(builder, op.getValue(), stored);
     if (op.getKind() == tile::AtomicKind::Store) {
-      Value value = builder.createOrFold<arith::BitcastOp>(stored, op.getValue());
       auto store = LLVM::StoreOp::create(builder, value, at, bytes);
       store.setOrdering(order);
       return {};
     }
-    if (isSmall)
-      return exchangeUntilAlone(builder, op, at, stored);
-    return LLVM::AtomicRMWOp::create(builder, binaryKind(op.getKind(), type.getElementType()), at,
-                                     op.getValue(), order);
+    Value before = LLVM::AtomicRMWOp::create(
+        builder, binaryKind(op.getKind(), type.getElementType()), at, value, order);
+    return fromStorage(builder, before, scalar);
   }
 
   /// Updates a float for which no machine has an atomic instruction: its bits are exchanged once nobody else has

@@ -51,6 +51,22 @@ func.func @small(%A: !tile.buffer<32xf16, global> {tile.name = "A"}) attributes 
   return
 }
 
+// A bool lies in memory as a byte, and is updated as one.
+// CHECK-LABEL: func.func @bools_blocks
+func.func @bools(%A: !tile.buffer<32xi1, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %yes = arith.constant true
+  tile.launch (%b) in (%c1) threads(128) {
+    // CHECK: %[[BYTE:.*]] = arith.extui %{{.*}} : i1 to i8
+    // CHECK: %[[OLD:.*]] = llvm.atomicrmw umax %{{.*}}, %[[BYTE]] monotonic : !llvm.ptr, i8
+    // CHECK: arith.cmpi ne, %[[OLD]]
+    // CHECK: llvm.atomicrmw _or {{.*}} : !llvm.ptr, i8
+    %old = tile.atomic max %A[%b], %yes : i1 order(relaxed) in_bounds : !tile.buffer<32xi1, global> -> i1
+    tile.atomic add %A[%b], %old : i1 order(relaxed) in_bounds : !tile.buffer<32xi1, global>
+  }
+  return
+}
+
 // One by one, too, an element is found where it lies apart.
 // CHECK-LABEL: func.func @apart_blocks
 func.func @apart(%X: !tile.buffer<64xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
