@@ -137,8 +137,10 @@ void ModelVariables::forgetParts() {
              });
     };
     const auto last = llvm::find_if(program.body, isLast);
-    if (last != program.body.end() && !llvm::is_contained((*last)->forgets, *variable))
+    if (last != program.body.end() && !llvm::is_contained((*last)->forgets, *variable)) {
       (*last)->forgets.push_back(*variable);
+      llvm::sort((*last)->forgets);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variables that say which part of a tile is meant, and go round a few numbers: `slot = slot + 1; if slot == 3: slot = 0`.
+/// Variables that say which part of a tile is meant, and go round a few numbers:
+/// `slot = slot + 1; if slot == 3: slot = 0`.
 #pragma once
 
 #include "compiler/ir/memory_ops.h"
@@ -13,10 +14,10 @@ namespace tilewright::ascend {
 
 class IndexTerms;
 
-/// How many numbers of a variable, from 0 on, are worth telling apart: parts of tiles go by it, in a way that turns alone don't
-/// tell, and it is compared with small constants, or taken modulo one. Nothing if there are too many, or if something else
-/// than constants, what it held before and what one other variable holds is assigned to it. With `haveCopies` each kind of core has its own: both must
-/// hold the same.
+/// How many numbers of a variable, from 0 on, are worth telling apart: parts of tiles go by it, in a way that turns alone
+/// don't tell, and it is compared with small constants, or taken modulo one. Nothing if there are too many, or if something
+/// else than constants, what it held before and what one other variable holds is assigned to it. With `haveCopies` each
+/// kind of core has its own: both must hold the same.
 std::optional<int64_t> countOfPartNumbers(mlir::Value buffer, bool haveCopies, IndexTerms& indices);
 
 /// The read of a variable that a number is computed from, if that is all but constants; null: there is none.
