@@ -32,6 +32,8 @@ inline constexpr llvm::StringLiteral kDtypeAttr =
     "tile.dtype"; // type as the user wrote it, on scalar arguments
 inline constexpr llvm::StringLiteral kPointeeAttr =
     "tile.pointee"; // type of the elements, on scalar arguments that are addresses
+inline constexpr llvm::StringLiteral kRangeAttr =
+    "tile.range"; // of a load, by the compiler: the least and the largest that it reads in any run
 inline constexpr llvm::StringLiteral kShapeAttr = "tile.shape"; // affine map: symbols to dims
 inline constexpr llvm::StringLiteral kStridesAttr =
     "tile.strides"; // affine map: symbols to strides in elements

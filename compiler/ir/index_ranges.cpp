@@ -463,6 +463,8 @@ IndexRange IndexRanges::compute(Value value) {
   }
   if (isa<ascend::VectorIdOp>(op))
     return {0, 1};
+  if (auto range = op->getAttrOfType<DenseI64ArrayAttr>(tile::kRangeAttr))
+    return {range[0], range[1]};
   if (auto dim = dyn_cast<tile::DimOp>(op)) {
     Value symbol = symbolOf(value);
     return symbol == value ? IndexRange{leastDim, kLargestDim} : rangeOf(symbol);

@@ -65,7 +65,7 @@ def handed_on(form: str, threads: int | None) -> Any:  # noqa: ANN401, C901
             elif form == "by others":  # what it is computed of, in a loop of the scope
                 with T.Scope("V"):
                     for _t in T.serial(n):
-                        if j < 1:
+                        if j < n - 2:
                             i = i + 1
                         j = j + 1
                 T.copy(A[i, 0, 0], h)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FollowVariables: what no run comes to is left out of kernels with `while` loops, by what their variables can be.
+/// FollowVariables: what no run comes to is left out, by what variables that loops change can be.
 ///
 ///   tile.store %c2, %t[]
 ///   tile.while { %now = tile.load %t[] ; %c = arith.cmpi slt, %now, %c4 ; tile.condition %c } do {
@@ -13,7 +13,7 @@
 ///
 /// possible_runs.h says what runs come to. A branch that goes one way in all of them becomes that way, a loop without a turn
 /// is left out, and one that has no second turn is a branch; a variable or element that is one number wherever it is read
-/// there is that. Of other loops it is written how many turns they have.
+/// there is that. Of other loops it is written how many turns they have, and of other reads what they can be (kRangeAttr).
 /// It stands before StructureExits, so that only what is left of exits and of elements in conditions becomes branches, and
 /// once more behind it, where loops that are left in their first turn are none, and turns are what they stay.
 #include "compiler/ir/ascend_ops.h"
@@ -135,13 +135,18 @@ private:
   }
 
   /// By the variables that say how loops are left others look for their ends.
-  static void trim(tile::LoadOp load, const Seen* seen) {
+  void trim(tile::LoadOp load, const Seen* seen) {
     Operation* variable = load.getBuffer().getDefiningOp();
-    if (!seen || !seen->range || seen->range->low != seen->range->high || !variable ||
-        variable->hasAttr(kExitStateAttr))
+    if (!seen || !seen->range || !variable || variable->hasAttr(kExitStateAttr))
       return;
     OpBuilder at(load);
     const Type type = load.getValue().getType();
+    if (seen->range->low != seen->range->high) {
+      if (tellTurns && type.isSignlessInteger() && *seen->range != rangeOfType(type))
+        load->setAttr(tile::kRangeAttr,
+                      at.getDenseI64ArrayAttr({seen->range->low, seen->range->high}));
+      return;
+    }
     const TypedAttr known =
         type.isIntOrIndex()
             ? TypedAttr(at.getIntegerAttr(type, seen->range->low))
@@ -171,12 +176,24 @@ struct FollowVariables : KernelPass<FollowVariables> {
 
   void runOnOperation() override {
     for (auto launch : getOperation().getOps<tile::LaunchOp>()) {
-      const bool hasWhile =
-          launch.walk([](tile::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted();
-      const std::optional<SeenPlaces> places = hasWhile ? seenIn(launch) : std::nullopt;
+      const std::optional<SeenPlaces> places =
+          hasLoopsByVariables(launch) ? seenIn(launch) : std::nullopt;
       if (places)
         Trimmer(*places, tellTurns).run(launch.getBody().front());
     }
+  }
+
+  /// A `while`, or a variable to which a loop assigns.
+  static bool hasLoopsByVariables(tile::LaunchOp launch) {
+    return launch
+        .walk([](Operation* op) {
+          auto store = dyn_cast<tile::StoreOp>(op);
+          const bool changes = store && store.getBuffer().getType().isPerThread() &&
+                               store.getIndices().empty() && op->getParentOfType<tile::ForOp>();
+          return isa<tile::WhileOp>(op) || changes ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   bool tellTurns = true;

@@ -400,3 +400,33 @@ func.func @unknown_length(%n: i32, %x: !tile.buffer<4xf32, global>) {
   }
   return
 }
+
+// -----
+// What a row can be where it is read: in turns, and behind them. A counted loop that changes a variable is followed, too.
+// CHECK-LABEL: func.func @ranges
+// CHECK: tile.for
+// CHECK: tile.load %{{.*}}[] {tile.range = array<i64: 0, 5>} : !tile.buffer<si32, var>
+// CHECK: tile.load %{{.*}}[] {tile.range = array<i64: 0, 6>} : !tile.buffer<si32, var>
+func.func @ranges(%I: !tile.buffer<8xsi32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  tile.launch (%cid) in (%c1) npu {
+    %v = tile.alloc "v" : !tile.buffer<si32, var>
+    tile.store %zero, %v[] : !tile.buffer<si32, var>
+    tile.for %q = %c0 to %c6 step %c1 {
+      %x = tile.load %I[%q] : !tile.buffer<8xsi32, global>
+      %isSmall = arith.cmpi slt, %x, %one : i32
+      scf.if %isSmall {
+        %now = tile.load %v[] : !tile.buffer<si32, var>
+        %next = arith.addi %now, %one : i32
+        tile.store %next, %v[] : !tile.buffer<si32, var>
+      }
+    }
+    %last = tile.load %v[] : !tile.buffer<si32, var>
+    tile.print "v", %last : i32
+  }
+  return
+}
