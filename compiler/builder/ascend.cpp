@@ -224,6 +224,12 @@ void KernelBuilder::annotateAddress(Buffer buffer, int64_t bytes) {
                  " multiple of 32 bytes");
     return;
   }
+  if (const std::optional<uint64_t> given = alloc.getAddress(); given && int64_t(*given) != bytes) {
+    state->error("T.annotate_address gives " + quoted(record.name) + " the address " +
+                     std::to_string(bytes) + ", but it has been given " + std::to_string(*given),
+                 {state->allocatedHere(record)});
+    return;
+  }
   alloc.setAddress(bytes);
 }
 
@@ -273,13 +279,15 @@ void KernelBuilder::endScope() {
   state->pop(FrameKind::Agents, "T.Scope");
 }
 
-void KernelBuilder::setFlag(std::string_view from, std::string_view to, const Index& event) {
-  if (auto flag = resolveFlag(*state, "T.set_flag", from, to, event))
+void KernelBuilder::setFlag(std::string_view from, std::string_view to, const Index& event,
+                            std::string_view name) {
+  if (auto flag = resolveFlag(*state, name, from, to, event))
     ascend::SetFlagOp::create(state->ir, state->location(), flag->from, flag->to, flag->event);
 }
 
-void KernelBuilder::waitFlag(std::string_view from, std::string_view to, const Index& event) {
-  if (auto flag = resolveFlag(*state, "T.wait_flag", from, to, event))
+void KernelBuilder::waitFlag(std::string_view from, std::string_view to, const Index& event,
+                             std::string_view name) {
+  if (auto flag = resolveFlag(*state, name, from, to, event))
     ascend::WaitFlagOp::create(state->ir, state->location(), flag->from, flag->to, flag->event);
 }
 

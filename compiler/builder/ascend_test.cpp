@@ -47,6 +47,23 @@ TEST_F(AscendTest, ScopesFlagsAndAddresses) {
     EXPECT_THAT(text, HasSubstr(expected));
 }
 
+TEST_F(AscendTest, TwoAddressesOfOneTile) {
+  launchOnNpu();
+  Buffer tile = alloc("tile", {64}, "L1", "float16");
+  line().annotateAddress(tile, 512);
+  line().annotateAddress(tile, 512);
+  line().annotateAddress(tile, 1024);
+  expectError("T.annotate_address gives 'tile' the address 1024, but it has been given 512");
+}
+
+TEST_F(AscendTest, MoreIsPrintedThanThereIs) {
+  launchOnNpu();
+  Buffer tile = alloc("tile", {4, 16}, "UB", "float16");
+  line().print(tile, "7", {{"count", int64_t{64}}}, "T.dump_tensor");
+  line().print(tile, "7", {{"count", int64_t{65}}}, "T.dump_tensor");
+  expectError("T.dump_tensor prints 65 elements, but 'tile' has 64");
+}
+
 TEST_F(AscendTest, ScaleOfIntegers) {
   Buffer out = tensor("C", {int64_t{16}, int64_t{16}}, "float16");
   launchOnNpu();
@@ -107,6 +124,12 @@ TEST_F(AscendTest, EventOutOfRange) {
   launchOnNpu();
   line().setFlag("mte2", "v", int64_t{8});
   expectError("the event of T.set_flag is 8, but the numbers are 0 to 7");
+}
+
+TEST_F(AscendTest, EventOfManyOutOfRange) {
+  launchOnNpu();
+  line().setFlag("mte2", "v", int64_t{8}, "T.init_flag");
+  expectError("the event of T.init_flag is 8, but the numbers are 0 to 7");
 }
 
 TEST_F(AscendTest, CrossFlagOnAllPipes) {

@@ -21,8 +21,17 @@ void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& wha
   } else if (const auto* buffer = std::get_if<Buffer>(&what)) {
     if (!state->isUsable(*buffer))
       return;
-    printed = state->record(*buffer).ir;
-    bufferName = state->record(*buffer).name;
+    const BufferRecord& record = state->record(*buffer);
+    printed = record.ir;
+    bufferName = record.name;
+    const Attribute* given = builder::find(attributes, "count");
+    const auto* count = given ? std::get_if<int64_t>(given) : nullptr;
+    const auto type = mlir::cast<tile::BufferType>(printed.getType());
+    if (count && type.hasStaticShape() && *count > type.getNumElements()) {
+      state->error(std::string(name) + " prints " + std::to_string(*count) + " elements, but " +
+                   quoted(bufferName) + " has " + std::to_string(type.getNumElements()));
+      return;
+    }
   }
   auto op =
       tile::PrintOp::create(state->ir, state->location(),

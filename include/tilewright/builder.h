@@ -292,8 +292,11 @@ public:
   /// What only the cube core ("C") or only the vector cores ("V") of a block run.
   void beginScope(std::string_view agent);
   void endScope();
-  void setFlag(std::string_view from, std::string_view to, const Index& event);
-  void waitFlag(std::string_view from, std::string_view to, const Index& event);
+  /// `name`: what the language calls it (T.init_flag sets many).
+  void setFlag(std::string_view from, std::string_view to, const Index& event,
+               std::string_view name = "T.set_flag");
+  void waitFlag(std::string_view from, std::string_view to, const Index& event,
+                std::string_view name = "T.wait_flag");
   /// Of one pipe, or of all.
   void pipeBarrier(std::string_view pipe);
   void setCrossFlag(std::string_view pipe, const Index& flag, int64_t mode);

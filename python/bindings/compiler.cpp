@@ -528,8 +528,10 @@ void bindAscend(nb::class_<KernelBuilder>& builder) {
   builder.def("vector_id", &KernelBuilder::vectorId)
       .def("begin_scope", &KernelBuilder::beginScope, "agent"_a)
       .def("end_scope", &KernelBuilder::endScope)
-      .def("set_flag", &KernelBuilder::setFlag, "source"_a, "target"_a, "event"_a)
-      .def("wait_flag", &KernelBuilder::waitFlag, "source"_a, "target"_a, "event"_a)
+      .def("set_flag", &KernelBuilder::setFlag, "source"_a, "target"_a, "event"_a,
+           "name"_a = "T.set_flag")
+      .def("wait_flag", &KernelBuilder::waitFlag, "source"_a, "target"_a, "event"_a,
+           "name"_a = "T.wait_flag")
       .def("pipe_barrier", &KernelBuilder::pipeBarrier, "pipe"_a)
       .def("set_cross_flag", &KernelBuilder::setCrossFlag, "pipe"_a, "flag"_a, "mode"_a)
       .def("wait_cross_flag", &KernelBuilder::waitCrossFlag, "flag"_a, "pipe"_a)

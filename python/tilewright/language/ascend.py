@@ -147,16 +147,20 @@ def set_deq_scale(scale: Any) -> None:
     tracer.builder.set_deq_scale(tracer.value(scale))
 
 
+@guarded_by_poison
 def init_flag(fmap: dict[str, dict[str, list[Any]]]) -> None:
     """Sets many flags, as at a kernel's start: {source pipe: {target pipe: events}}."""
+    tracer = current()
     for source, target, event in _flags_of("T.init_flag", fmap):
-        set_flag(source, target, event)
+        tracer.builder.set_flag(str(source), str(target), tracer.index(event), "T.init_flag")
 
 
+@guarded_by_poison
 def clear_flag(fmap: dict[str, dict[str, list[Any]]]) -> None:
     """Waits for many flags, as at a kernel's end: {source pipe: {target pipe: events}}."""
+    tracer = current()
     for source, target, event in _flags_of("T.clear_flag", fmap):
-        wait_flag(source, target, event)
+        tracer.builder.wait_flag(str(source), str(target), tracer.index(event), "T.clear_flag")
 
 
 def _flags_of(name: str, fmap: object) -> Iterator[tuple[Any, Any, Any]]:
