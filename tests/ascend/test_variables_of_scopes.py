@@ -174,6 +174,47 @@ for form, (row, product) in MADE.items():
     GROUP.add(form, of_products(form), given, results, configs=AUTOMATIC)
 
 
+def stored_once(ask: str) -> Any:  # noqa: ANN401
+    """Where the scope of vector cores alone needs an element that is asked for."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        P: T.Tensor((8,), "int32"),
+        Q: T.Tensor((8,), "int32"),
+        C: T.Tensor((SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=2) as _:
+            h = T.alloc_ub((SIDE, SIDE), "float16")
+            p = T.alloc_L1((SIDE, SIDE), "float16")
+            c = T.alloc_L0C((SIDE, SIDE), "float32")
+            i = T.alloc_var("int32", init=1)
+            T.copy(A, h)
+            T.copy(h, p)
+            if ask == "whether":
+                if P[1] == 1:
+                    with T.Scope("V"):
+                        i = 4
+            else:
+                with T.Scope("V"):
+                    i = P[1]
+                    T.tile.fill(h, T.cast(i, "float16"))
+            for t in T.serial(1, 4):
+                i = t
+            Q[2] = i
+            T.gemm_v0(p, p, c, init=True)
+            T.copy(c, C)
+
+    return main
+
+
+for ask in ("whether", "which"):
+    numbers = np.arange(8, dtype=np.int32)
+    given = [matrices[0], numbers, numbers, np.zeros((SIDE, SIDE), np.float32)]
+    results = {2: np.array([0, 1, 3, 3, 4, 5, 6, 7], np.int32), 3: PRODUCT}
+    GROUP.add(f"stored once, {ask}", stored_once(ask), given, results, configs=AUTOMATIC)
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_both_know(name: str) -> None:
     GROUP.check(name)

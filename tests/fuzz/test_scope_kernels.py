@@ -19,8 +19,9 @@ def test_scopes_mean_what_the_interpreter_says(
     assert 10 < refused < 30
 
 
-#: Flags between cores in branches that one kind alone takes, or each as its own variables say.
-@pytest.mark.parametrize("number", [1523, 1901, 4141])
+#: Flags between cores in branches that one kind alone takes, or each as its own variables say; an
+#: element that both vector cores stored.
+@pytest.mark.parametrize("number", [1523, 1901, 3470, 4141])
 def test_what_failed_before(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
     assert check_all(range(number, number + 1), tmp_path) == ({}, 0)

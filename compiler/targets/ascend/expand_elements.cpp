@@ -168,7 +168,14 @@ private:
 class Expander {
 public:
   Expander(func::FuncOp kernel, bool waits, bool splits)
-      : waits(waits), agents(kernel, splits), uncached(kernel, agents) {}
+      : waits(waits), agents(kernel, splits), uncached(kernel, agents) {
+    kernel.walk([&](Operation* op) {
+      if (auto load = dyn_cast<tile::LoadOp>(op))
+        saidOf[op] = agents.ofLoad(load);
+      else if (auto store = dyn_cast<tile::StoreOp>(op))
+        saidOf[op] = agents.ofStore(store);
+    });
+  }
 
   LogicalResult expand(tile::LoadOp load);
   LogicalResult expand(tile::StoreOp store);
@@ -196,6 +203,9 @@ private:
   bool waits;
   ScalarAgents agents;
   Uncached uncached;
+  /// Said before the first is expanded: what ShareVectorWork has asked, too. An element of a tensor that goes to the vector
+  /// cores, because nobody else needs it, would else look like one that nobody else has.
+  DenseMap<Operation*, std::optional<Agent>> saidOf;
 };
 
 LogicalResult Expander::expand(tile::LoadOp load) {
@@ -207,7 +217,7 @@ LogicalResult Expander::expand(tile::LoadOp load) {
     return failure();
   if (waits && !type.isGlobal() && isForVector(load.getValue()))
     PipeBarrierOp::create(builder, Pipe::All);
-  const std::optional<Agent> agent = agents.ofLoad(load);
+  const std::optional<Agent> agent = saidOf.lookup(load);
   auto get = [&] {
     Value offset = elementOffset(builder, make, buffer, load.getIndices());
     if (!waits && uncached.read.contains(npu::storageOf(buffer)))
@@ -243,7 +253,7 @@ LogicalResult Expander::expand(tile::StoreOp store) {
   const BufferType type = store.getBuffer().getType();
   if (failed(checkPlace(store, type)))
     return failure();
-  const std::optional<Agent> agent = agents.ofStore(store);
+  const std::optional<Agent> agent = saidOf.lookup(store);
   OpBuilder::InsertionGuard guard(builder);
   if (type.isGlobal() && !store.getInBounds() && !store.getIndices().empty()) {
     Value inside = isInside(builder, make, buffer, store.getIndices());

@@ -87,3 +87,37 @@ func.func @cores(%A: !tile.buffer<64xf16, global> {tile.name = "A"}) attributes 
   }
   return
 }
+
+// -----
+// An element that goes to the vector cores, since only their scope needs it, is no number that they alone know.
+// CHECK-LABEL: func.func @variable
+func.func @variable(%A: !tile.buffer<64xsi32, global> {tile.name = "A"}, %n: i32 {tile.dtype = si32, tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0 : i32
+  %yes = arith.constant true
+  tile.launch (%cid) in (%c1) threads(2) npu attributes {ascend.cores_alike} {
+    %x = tile.alloc "x" : !tile.buffer<64xf16, UB>
+    %a = tile.alloc "a" : !tile.buffer<16x16xf16, L0A>
+    %b = tile.alloc "b" : !tile.buffer<16x16xf16, L0B>
+    %c = tile.alloc "c" : !tile.buffer<16x16xf32, L0C>
+    %vid = ascend.vector_id
+    %i = tile.alloc "i" : !tile.buffer<si32, var>
+    npu.mmad %a[%c0] : !tile.buffer<16x16xf16, L0A>, %b[%c0] : !tile.buffer<16x16xf16, L0B> into %c[%c0] : !tile.buffer<16x16xf32, L0C> size 16 x 16 x 16 init(%yes)
+    npu.unary exp %x[%c0] : !tile.buffer<64xf16, UB>, %x[%c0] : !tile.buffer<64xf16, UB> count(%c64)
+    // CHECK: npu.get_value {{.*}} on vector
+    %v = tile.load %A[%c1] : !tile.buffer<64xsi32, global>
+    %is = arith.cmpi eq, %v, %zero : i32
+    scf.if %is {
+      ascend.scope vector {
+        tile.store %zero, %i[] : !tile.buffer<si32, var>
+      }
+    }
+    tile.store %n, %i[] : !tile.buffer<si32, var>
+    // CHECK: npu.set_value {{.*}} on cube
+    %w = tile.load %i[] : !tile.buffer<si32, var>
+    tile.store %w, %A[%c0] : !tile.buffer<64xsi32, global>
+  }
+  return
+}
