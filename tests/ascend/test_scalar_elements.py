@@ -217,6 +217,35 @@ def test_lines_that_both_kinds_of_core_use(name: str) -> None:
         assert "DataCacheCleanAndInvalid<int32_t" in part
 
 
+@T.prim_func
+def stored_by_both(  # type: ignore[no-untyped-def]
+    A: T.Tensor((16, 16), "float16"), D: T.Tensor((64,), "int32"), C: T.Tensor((16, 16), "float32")
+):
+    """Nobody reads it."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_L1((16, 16), "float16")
+        c = T.alloc_L0C((16, 16), "float32")
+        with T.Scope("C"):
+            T.copy(A, a)
+            T.gemm_v0(a, a, c, init=True)
+            T.copy(c, C)
+            D[0] = 2
+            D[1] = 3
+        with T.Scope("V"):
+            D[0] = 4
+        with T.Scope("C"):
+            D[2] = 5
+
+
+SQUARE = HALVES[0][:16, :16]
+PRODUCT = SQUARE.astype(np.float64) @ SQUARE.astype(np.float64)
+NONE = np.zeros((16, 16), np.float32)
+stored = np.arange(64, dtype=np.int32)
+given = [SQUARE, stored.copy(), NONE]
+stored[:3] = 4, 3, 5
+GROUP.add("stored by both", stored_by_both, given, {1: stored, 2: PRODUCT})
+
+
 @pytest.mark.parametrize("name", ["back_and_forth", "narrow_sums", *FORMS])
 def test_kernels(name: str) -> None:
     text = GROUP.check(name).ascendc
@@ -228,6 +257,12 @@ def test_kernels(name: str) -> None:
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_removals(name: str) -> None:
     GROUP.check_removals(name)
+
+
+def test_stores_of_both_kinds_of_core() -> None:
+    """Each cleans its line before the other one's store."""
+    for part in GROUP.check("stored by both").ascendc.split("if ASCEND_IS_AIV"):
+        assert part.count("DataCacheCleanAndInvalid<int32_t") == part.count("D.SetValue") > 0
 
 
 def test_between_blocks() -> None:

@@ -132,7 +132,7 @@ private:
         add(operand, /*isWritten=*/true);
   }
 
-  /// What one core's scalar unit writes and another's reads: where the text lets cores meet, all that is
+  /// What one core's scalar unit writes and another's reads or writes: where the text lets cores meet, all that is
   /// stored; else what the cube core and the vector cores share, whose flags are found later.
   void addElements(func::FuncOp kernel, const ScalarAgents& agents, bool coresMeet) {
     llvm::MapVector<Value, SmallVector<Agent>> writers;
@@ -151,7 +151,7 @@ private:
           shared.insert(tensor);
     });
     for (const auto& [tensor, cores] : writers)
-      if (coresMeet || shared.contains(tensor))
+      if (coresMeet || shared.contains(tensor) || !llvm::all_equal(cores))
         add(tensor, /*isWritten=*/true);
   }
 
