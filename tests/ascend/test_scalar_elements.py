@@ -246,6 +246,55 @@ stored[:3] = 4, 3, 5
 GROUP.add("stored by both", stored_by_both, given, {1: stored, 2: PRODUCT})
 
 
+def asked_by_the_cube_core(form: str) -> Any:
+    """The vector cores wait behind what alone asks for the element."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16, 16), "float16"),
+        P: T.Tensor((8,), "int32"),
+        X: T.Tensor((16, 16), "float32"),
+        C: T.Tensor((16, 16), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as _:
+            a = T.alloc_L1((16, 16), "float16")
+            c = T.alloc_L0C((16, 16), "float32")
+            u = T.alloc_ub((16, 16), "float32")
+            w = T.alloc_var("int32", init=0)
+            T.copy(A, a)
+            T.gemm_v0(a, a, c, init=True)
+            if form == "in a branch":
+                if P[1] > 1:
+                    T.copy(c, X)
+            elif form == "in two":
+                if P[1] > 1 and P[2] > 1:
+                    T.copy(c, X)
+            elif form == "in turns":
+                while w < 1:
+                    w = w + 1
+                    if P[1] < 2:
+                        continue
+                    T.copy(c, X)
+            elif form == "as a number":
+                w = P[1] - 1
+                if w > 0:
+                    T.copy(c, X)
+            T.copy(X, u)
+            T.copy(u, C)
+
+    return main
+
+
+for form in ("in a branch", "in two", "in turns", "as a number"):
+    for number in (1, 2):
+        GROUP.add(
+            f"{form}, {number}",
+            asked_by_the_cube_core(form),
+            [SQUARE, np.full(8, number, np.int32), NONE + 3, NONE],
+            PRODUCT if number == 2 else NONE + 3,
+        )
+
+
 @pytest.mark.parametrize("name", ["back_and_forth", "narrow_sums", *FORMS])
 def test_kernels(name: str) -> None:
     text = GROUP.check(name).ascendc
@@ -263,6 +312,14 @@ def test_stores_of_both_kinds_of_core() -> None:
     """Each cleans its line before the other one's store."""
     for part in GROUP.check("stored by both").ascendc.split("if ASCEND_IS_AIV"):
         assert part.count("DataCacheCleanAndInvalid<int32_t") == part.count("D.SetValue") > 0
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("form", ["in a branch", "in two", "in turns", "as a number"])
+def test_flags_behind_what_the_cube_core_asks_for(form: str, number: int) -> None:
+    """Only it reads the element."""
+    text = GROUP.check(f"{form}, {number}").ascendc
+    assert "P.GetValue" not in text[text.index("if ASCEND_IS_AIV") :]
 
 
 def test_between_blocks() -> None:

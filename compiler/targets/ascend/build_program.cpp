@@ -139,8 +139,10 @@ private:
     return agents;
   }
 
-  bool isOfSomeCores(Operation* op, Scope scope) {
-    return isMixed && (asksVectorCores(op) || (!scope && ways.decide(op)));
+  /// Who comes through a loop or branch.
+  void addComers(Operation* op, Scope scope, Node& node) {
+    node.isOfSomeCores = isMixed && (asksVectorCores(op) || (!scope && ways.decide(op)));
+    node.isOfOneKind = isMixed && asksCubeCore(op);
   }
 
   Node* add(Operation* op, Node* parent, model::Block& block, NodeKind kind) {
@@ -181,7 +183,7 @@ private:
     if (hasOneTurnAtMost(loop, indices))
       return addOnce(loop, parent, block, scope);
     Node* node = add(loop, parent, block, NodeKind::Loop);
-    node->isOfSomeCores = isOfSomeCores(loop, scope);
+    addComers(loop, scope, *node);
     const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
                                  upper = getConstantIntValue(loop.getUpper()),
                                  step = getConstantIntValue(loop.getStep());
@@ -204,7 +206,7 @@ private:
   /// Of a loop that makes no more than one turn: a branch.
   void addOnce(tile::ForOp loop, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(loop, parent, block, NodeKind::If);
-    node->isOfSomeCores = isOfSomeCores(loop, scope);
+    addComers(loop, scope, *node);
     const std::optional<IndexSum> lower = indices.of(loop.getLower());
     std::optional<IndexSum> length = indices.of(loop.getUpper());
     if (lower && length) {
@@ -248,7 +250,7 @@ private:
   /// A while, or any loop of which nothing is known.
   void addOpenLoop(Operation& op, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(&op, parent, block, NodeKind::Loop);
-    node->isOfSomeCores = isOfSomeCores(&op, scope);
+    addComers(&op, scope, *node);
     indices.addOpenLoop(&op, node->id);
     auto repeat = dyn_cast<tile::WhileOp>(op);
     if (repeat)
@@ -324,7 +326,7 @@ private:
 
   void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(branch, parent, block, NodeKind::If);
-    node->isOfSomeCores = isOfSomeCores(branch, scope);
+    addComers(branch, scope, *node);
     const Value first = askedBeforeMore(branch.getCondition());
     if (first && variables.ask(branch, first, *node)) {
       node->isBoth = node->asksMore = true;

@@ -20,11 +20,13 @@ MemorySpace spaceOf(Value buffer) {
   return cast<BufferType>(buffer.getType()).getSpace();
 }
 
-/// Whether something comes from what only the vector cores have: elements of UB, and their number.
-class VectorValues {
+/// Whether something comes from what only the vector cores have: elements of UB, and their number. Or, of the cube
+/// core, from elements of tensors that it alone reads.
+class OwnValues {
 public:
   /// Without the cores' number, which is 0 on the cube core.
-  explicit VectorValues(bool hasNumber = true) : hasNumber(hasNumber) {}
+  explicit OwnValues(bool hasNumber = true) : hasNumber(hasNumber) {}
+  explicit OwnValues(Agent agent) : agent(agent), hasNumber(agent == Agent::Vector) {}
 
   bool decide(Operation* op) {
     return holdOperands(op) || decidePathTo(op);
@@ -87,7 +89,7 @@ private:
       return hasNumber;
     if (isa<BufferType>(value.getType()))
       return false;
-    if (auto get = dyn_cast<npu::GetValueOp>(op); get && get.getAgent() == Agent::Vector) {
+    if (auto get = dyn_cast<npu::GetValueOp>(op); get && get.getAgent() == agent) {
       element = get;
       return true;
     }
@@ -108,7 +110,7 @@ private:
   /// An element of UB, or of a variable that holds such a number.
   bool isRead(Value buffer) {
     if (spaceOf(buffer) == MemorySpace::UB)
-      return true;
+      return agent == Agent::Vector;
     if (!cast<BufferType>(buffer.getType()).isPerThread() || !seen.insert(buffer).second)
       return false;
     return llvm::any_of(npu::usersOf(npu::storageOf(buffer)), [&](Operation* user) {
@@ -117,6 +119,7 @@ private:
     });
   }
 
+  Agent agent = Agent::Vector;
   bool hasNumber;
   DenseSet<Value> seen;
   npu::GetValueOp element;
@@ -226,13 +229,17 @@ Value resultOfBranch(OpOperand& use) {
 }
 
 bool asksVectorCores(Operation* branch) {
-  return VectorValues().decideBranch(branch);
+  return OwnValues().decideBranch(branch);
+}
+
+bool asksCubeCore(Operation* branch) {
+  return OwnValues(Agent::Cube).decideBranch(branch);
 }
 
 npu::GetValueOp elementAskedAround(Operation* op) {
   for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
        around = around->getParentOp()) {
-    VectorValues values(/*hasNumber=*/false);
+    OwnValues values(/*hasNumber=*/false);
     if (values.decideBranch(around) && values.decidingElement())
       return values.decidingElement();
   }
@@ -252,7 +259,7 @@ void refuseElement(Operation* read, Agent agent, Operation* user) {
 bool changeOnVectorCores(Operation* op, Value variable) {
   return op
       ->walk([&](tile::StoreOp store) {
-        const bool is = store.getBuffer() == variable && VectorValues().decideBut(store, variable);
+        const bool is = store.getBuffer() == variable && OwnValues().decideBut(store, variable);
         return is ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -313,16 +320,16 @@ bool isOfVectorsAlone(Value buffer) {
 }
 
 bool isKnownToVectorsAlone(Operation* op) {
-  return VectorValues().decide(op);
+  return OwnValues().decide(op);
 }
 
 bool isPrintOfVectors(Operation* op) {
   return isa<tile::PrintOp, PrintfOp, tile::AssertOp>(op) && !op->getParentOfType<ScopeOp>() &&
-         VectorValues(/*hasNumber=*/false).decide(op);
+         OwnValues(/*hasNumber=*/false).decide(op);
 }
 
 bool differsOnVectorCores(Value variable) {
-  return VectorValues().differ(variable);
+  return OwnValues().differ(variable);
 }
 
 ScalarAgents::ScalarAgents(func::FuncOp kernel, bool splits) : splits(splits) {
@@ -347,7 +354,7 @@ bool ScalarAgents::isLeftToUs(Operation* op) const {
 std::optional<Agent> ScalarAgents::ofStore(tile::StoreOp store) const {
   if (!isLeftToUs(store) || !store.getBuffer().getType().isGlobal())
     return std::nullopt;
-  if (VectorValues().decide(store))
+  if (OwnValues().decide(store))
     return Agent::Vector;
   const bool isOfCube = hasTwoVectors || ofCube.contains(npu::storageOf(store.getBuffer()));
   return isOfCube ? Agent::Cube : Agent::Vector;
@@ -356,7 +363,7 @@ std::optional<Agent> ScalarAgents::ofStore(tile::StoreOp store) const {
 std::optional<Agent> ScalarAgents::ofLoad(tile::LoadOp load) const {
   if (!isLeftToUs(load) || !load.getBuffer().getType().isGlobal())
     return std::nullopt;
-  if (VectorValues(/*hasNumber=*/false).decidePathTo(load))
+  if (OwnValues(/*hasNumber=*/false).decidePathTo(load))
     return Agent::Vector; // where the cube core can't come
   Needing needing(*this);
   needing.addUsers(load.getValue());

@@ -15,6 +15,8 @@ mlir::Value resultOfBranch(mlir::OpOperand& use);
 
 /// Whether a branch or loop asks for what only the vector cores have: elements of UB, and their number.
 bool asksVectorCores(mlir::Operation* branch);
+/// Whether it asks for an element of a tensor that the cube core alone reads, because what stands in it is its own.
+bool asksCubeCore(mlir::Operation* branch);
 /// The element of UB that the innermost branch or loop around an operation that asks for one does; null if none asks.
 npu::GetValueOp elementAskedAround(mlir::Operation* op);
 /// The error that `user` needs the number `read` on the cores of a kind that can't read it.

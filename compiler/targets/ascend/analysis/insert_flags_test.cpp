@@ -590,12 +590,12 @@ TEST(InsertFlags, InnerLoopsBetweenCores) {
 )");
 }
 
-/// A branch that one vector core alone takes, or that is in their own text: all set a flag behind it, or none is there.
+/// A branch of one vector core alone, or of their own text, or that one kind alone can ask: all set a flag behind it, or none.
 TEST(InsertFlags, BranchesOfSomeCores) {
-  for (const int form : {0, 1, 2}) {
+  for (const int form : {0, 1, 2, 3}) {
     ByHand hand;
     Node* branch = hand.program.add(hand.program.body, nullptr, NodeKind::If);
-    branch->isOfSomeCores = form < 2;
+    branch->isOfSomeCores = form < 2, branch->isOfOneKind = form == 3;
     branch->side = form == 2 ? std::optional(Agent::Vector) : std::nullopt;
     Access global = ByHand::write(0, 64);
     global.isGlobal = true;

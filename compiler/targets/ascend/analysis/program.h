@@ -302,9 +302,11 @@ struct Node {
   Block body, otherwise;
   /// Loop and If: not all cores of a block come through alike, so no flag between cores may be inside.
   bool isOfSomeCores = false;
+  /// Nor where one kind alone reads what it asks for.
+  bool isOfOneKind = false;
   /// Nor where it stands in a scope of one kind: the other one doesn't come there at all.
   bool isOfAllCores() const {
-    return !isOfSomeCores && !side;
+    return !isOfSomeCores && !isOfOneKind && !side;
   }
   /// What the compiler inserts around this node.
   std::vector<Sync> before, after;
