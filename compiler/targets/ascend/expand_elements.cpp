@@ -11,7 +11,7 @@
 ///
 /// Without them, what the DMA touches in this kernel goes past the scalar unit's cache, which sees no
 /// stores of the DMA, and whose own stores it doesn't see: the line of an element is forgotten before it is
-/// read, and cleaned behind a store. So it is for elements of tensors that cores hand to each other.
+/// read, and cleaned behind a store. So it is for elements of tensors that cores hand to each other, or that both kinds store.
 ///
 /// With `splits`, where cube and vector cores share the kernel, scalar_agents.h says which of them does it.
 ///
