@@ -546,20 +546,20 @@ private:
                     {note(tiles[1]), note(tiles[number])});
         return false;
       }
+      const int64_t taken = size ? *size * record(tiles[number]).dtype.bits() / 8 : 0;
+      if (taken % 256 != 0) {
+        state.error(name + " takes whole repeats of 256 bytes, but " +
+                        quoted(record(tiles[number]).name) + " has " + std::to_string(taken) +
+                        " bytes",
+                    {note(tiles[number])});
+        return false;
+      }
       if (!bytes || !size || *size != *bytes * 8) {
         state.error(name + " makes a bit per element: " + quoted(record(tiles[number]).name) +
                         " has " + state.text(tiles[number].side.extents[0]) + " elements, but " +
                         quoted(record(tiles[0]).name) + " has " +
                         state.text(tiles[0].side.extents[0]) + " bytes",
                     {note(tiles[0]), note(tiles[number])});
-        return false;
-      }
-      int64_t taken = *size * record(tiles[number]).dtype.bits() / 8;
-      if (taken % 256 != 0) {
-        state.error(name + " takes whole repeats of 256 bytes, but " +
-                        quoted(record(tiles[number]).name) + " has " + std::to_string(taken) +
-                        " bytes",
-                    {note(tiles[number])});
         return false;
       }
     }

@@ -11,10 +11,14 @@ namespace {
 /// So many hazards are those of a kernel that has no flags: it is told of, without a proof of each.
 constexpr size_t kMostProven = 50'000;
 
-bool holdsSyncs(const Node& node) {
-  const auto inBlock = [](const Block& block) {
-    return std::ranges::any_of(
-        block, [](const Node* each) { return each->kind == NodeKind::Sync || holdsSyncs(*each); });
+/// Of `flags`, or of any.
+bool holdsSyncs(const Node& node, const std::set<unsigned>* flags = nullptr) {
+  const auto inBlock = [flags](const Block& block) {
+    return std::ranges::any_of(block, [flags](const Node* each) {
+      const bool isAsked =
+          each->kind == NodeKind::Sync && (!flags || flags->contains(each->sync.flag));
+      return isAsked || holdsSyncs(*each, flags);
+    });
   };
   return inBlock(node.body) || inBlock(node.otherwise);
 }
@@ -38,13 +42,12 @@ NodePair originsOf(const Hazard& hazard, const Unrolled& unrolled) {
 /// The iterations of a program, checked with each answer to what branches with flags in them ask.
 class IterationCheck {
 public:
-  IterationCheck(const Program& program, const Unrolled& unrolled) : program(program) {
+  IterationCheck(const Program& program, const Unrolled& unrolled)
+      : program(program), unrolled(unrolled) {
     for (const Node& node : unrolled.program.nodes)
-      if (node.kind == NodeKind::If && holdsSyncs(node)) {
+      if (node.kind == NodeKind::If && holdsSyncs(node))
         questions.insert(node.question);
-        hasOthers |= node.question == kNone;
-      }
-    questions.erase(kNone);
+    questions.erase(kNone); // branches that each iteration may ask anew
   }
 
   /// False if there are too many iterations or answers.
@@ -69,10 +72,16 @@ public:
     return true;
   }
 
-  /// Whether the kernel can run so that each branch goes as one of the ways has it: what two branches ask may
-  /// go together.
-  bool isSure() const {
-    return !hasOthers && questions.size() < 2;
+  /// Whether the kernel can run so that each branch goes as one of the ways has it, as far as these faults' flags stand in
+  /// branches: what two branches ask may go together.
+  bool isSure(const std::vector<Fault>& faults) const {
+    std::set<unsigned> wrong, asked;
+    for (const Fault& fault : faults)
+      wrong.insert(fault.flag);
+    for (const Node& node : unrolled.program.nodes)
+      if (node.kind == NodeKind::If && holdsSyncs(node, &wrong))
+        asked.insert(node.question);
+    return !asked.contains(kNone) && asked.size() < 2;
   }
 
   std::set<NodePair> hazards; ///< of the program
@@ -80,8 +89,8 @@ public:
 
 private:
   const Program& program;
+  const Unrolled& unrolled;
   std::set<unsigned> questions;
-  bool hasOthers = false; ///< branches that each iteration may ask anew
 };
 
 } // namespace
@@ -116,7 +125,7 @@ Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
         std::erase_if(verdict.faults, std::not_fn(isFault));
       suspects = std::move(iterations.hazards);
     }
-    if (!iterations.isSure())
+    if (!iterations.isSure(verdict.faults))
       std::swap(verdict.faults, verdict.unproven);
   }
   verdict.findings = proof.unordered(suspects);
