@@ -19,6 +19,7 @@ enum class Excess {
   WholeTile,     ///< L0 is loaded from anywhere in the tile
   WholeBlocks,   ///< rows of UB are taken in whole blocks, of which the host counts what is moved
   Pairs,         ///< the second fractal of a pair is there for the load only
+  CacheLine,     ///< a scalar store in global memory brings the whole line into the cache
   UnknownBefore, ///< all behind the target's first element, where rows begin within a block
 };
 
@@ -259,7 +260,7 @@ inline void addMoves(InstructionKernel& k) {
   k.add("%v0 = npu.get_value " + k.at("x", 21));
   k.add("npu.set_value %v0 to " + k.at("y", 35));
   k.add("%v1 = npu.get_value " + k.at("N", 21) + " on vector");
-  k.add("npu.set_value %v1 to " + k.at("N", 7) + " on vector");
+  k.add("npu.set_value %v1 to " + k.at("N", 7) + " on vector", Excess::CacheLine);
 }
 
 /// Instructions of the vector unit, and to and from UB.

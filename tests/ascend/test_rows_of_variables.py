@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that variables name: where all that they can be lies within the tensor, nothing is done for its
-edge."""
+"""Rows that variables name: where all that they can be lies within the tensor, nothing is done for
+its edge."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/targets/ascend/argument_bounds.h"
 #include "compiler/targets/ascend/copy_bounds.h"
+#include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -194,6 +195,26 @@ model::Range rangeOf(const Span& span, Operation* op, IndexTerms& indices) {
           .terms = std::move(sum->terms)};
 }
 
+/// Whether an operation touches all of the line of the scalar unit's cache that its element lies in. A store brings it there,
+/// and what cleans it writes it back.
+bool touchesCacheLine(Operation* op) {
+  return isa<npu::SetValueOp>(op) || op->hasAttr(kOfElementAttr);
+}
+
+/// Makes an element's place that of its line of `size` elements: a tensor begins with one. Where it isn't known at which of
+/// its line's elements that is, it may be any.
+void widenToLine(model::Range& range, int64_t size) {
+  const bool isKnown =
+      llvm::all_of(range.terms, [size](const model::Term& term) { return term.bytes % size == 0; });
+  range.end = range.begin + size;
+  range.begin =
+      isKnown ? llvm::divideFloorSigned(range.begin, size) * size : range.begin - size + 1;
+  if (isKnown)
+    range.end = range.begin + size;
+}
+
+constexpr int64_t kCacheLine = 64;
+
 IndexSum sumOf(OpFoldResult number, Operation* op, IndexTerms& indices, bool& isKnown) {
   if (const std::optional<int64_t> fixed = getConstantIntValue(number))
     return {*fixed, {}};
@@ -213,8 +234,8 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
   model::Range line;
   IndexSum first;
   if (!access.region) {
-    isKnown = access.offset && !ShapedType::isDynamic(access.bytes);
-    line.end = access.bytes;
+    isKnown = access.offset && (touchesCacheLine(op) || !ShapedType::isDynamic(access.bytes));
+    line.end = touchesCacheLine(op) ? 0 : access.bytes;
     if (isKnown)
       first = sumOf(access.offset, op, indices, isKnown);
   } else {
@@ -232,6 +253,7 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
       IndexSum offset = sumOf(region.offsets[dim], op, indices, isKnown);
       first += offset *= pitch;
       if (dim + 1 < region.offsets.size() && !isConstantIntValue(region.extents[dim], 1)) {
+        isKnown = isKnown && line.rows <= 1; // else rows of rows
         line.rows = highest(dim);
         line.pitch = pitch * bytes;
       }
@@ -247,6 +269,8 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
   line.begin = first.constant;
   line.end += line.begin;
   line.terms = std::move(first.terms);
+  if (touchesCacheLine(op))
+    widenToLine(line, kCacheLine);
   return line;
 }
 
@@ -255,7 +279,10 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
 void setBox(const npu::Access& access, Operation* op, IndexTerms& indices, model::Access& result) {
   static_cast<model::Range&>(result) = anything();
   const Value storage = npu::storageOf(access.buffer);
-  if (llvm::any_of(storage.getUsers(), [](Operation* user) { return isa<tile::ViewOp>(user); }))
+  const auto asksForBytes = [](Operation* user) {
+    return isa<tile::ViewOp, npu::GetValueOp, npu::SetValueOp>(user);
+  };
+  if (llvm::any_of(storage.getUsers(), asksForBytes))
     result.line = lineOf(access, op, indices);
   if (access.buffer != storage)
     return; // a view may fold dims
@@ -263,13 +290,16 @@ void setBox(const npu::Access& access, Operation* op, IndexTerms& indices, model
   SmallVector<Span> spans;
   if (access.region) {
     spans = Box(*access.region, op, indices).spans();
-  } else if (type.getRank() == 1 && access.offset && !ShapedType::isDynamic(access.bytes)) {
+  } else if (type.getRank() == 1 && access.offset &&
+             (touchesCacheLine(op) || !ShapedType::isDynamic(access.bytes))) {
     // One element that the scalar unit touches is known only in a tensor of one dim.
     const OpFoldResult one = IntegerAttr::get(IndexType::get(op->getContext()), 1);
     spans.push_back({access.offset, one, type.getShape().front(), 0});
   }
   for (auto [number, span] : llvm::enumerate(spans)) {
     model::Range range = rangeOf(span, op, indices);
+    if (!access.region && touchesCacheLine(op) && range.end == range.begin + 1)
+      widenToLine(range, kCacheLine * 8 / int64_t(type.getElementBits()));
     if (number == 0)
       static_cast<model::Range&>(result) = std::move(range);
     else
