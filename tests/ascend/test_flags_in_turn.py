@@ -15,6 +15,7 @@ from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import CompileError
 
 SIZE, COUNT = 32, 7
 GROUP = KernelGroup({})
@@ -591,3 +592,25 @@ def test_a_number_that_is_not_followed(change: str, is_automatic: bool) -> None:
     np.testing.assert_array_equal(c, added(2))
     with pytest.raises(RuntimeError, match="wait"):
         kernel(A, c, 4, 2)
+
+
+@pytest.mark.parametrize("length", [8 * SIZE, 6 * SIZE + 8])
+def test_a_wait_is_missing_at_the_end(length: int) -> None:
+    """The last tile may lie beyond the end: the branches of its copies hold none of the flags."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((length,), "float32"),  # type: ignore[valid-type]
+        C: T.Tensor((length,), "float32"),  # type: ignore[valid-type]
+    ):
+        with T.Kernel(2, is_npu=True) as (cid, _), T.Scope("V"):
+            tiles = T.alloc_ub((2, SIZE), "float32")
+            free_all(2)
+            for k in T.serial(4):
+                one_turn(A, C, tiles, cid * 4 + k, k % 2)
+
+    with pytest.raises(CompileError) as caught:
+        tilewright.compile(main, target="ascend")
+    assert [error.message for error in caught.value.errors] == [
+        f"event {event} from MTE3 to MTE2 is still set when the kernel ends" for event in (0, 1)
+    ]

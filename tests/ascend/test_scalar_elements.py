@@ -366,7 +366,7 @@ def asked_in_a_branch(  # type: ignore[no-untyped-def]
         if vid == 1:  # noqa: SIM102
             if P[0] > 2:
                 T.printf("more\n")  # of both kinds of core
-                P[vid * 32] = P[16 + vid * 32] + 1
+                P[vid] = P[16 + vid * 32] + 1  # in the line of P[0]
 
 
 def test_a_message_names_the_element() -> None:

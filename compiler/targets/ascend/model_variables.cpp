@@ -112,10 +112,12 @@ void ModelVariables::setAssigned(tile::StoreOp store, model::Node& node) {
     return;
   }
   const Value source = sourceOf(store), from = source ? source : store.getBuffer();
+  const std::optional<int64_t> swapped = sumOfSwapped(store);
   if (source)
     node.source = *of(source);
   for (int each = 0; each < program.toldApart.at(source ? node.source : node.variable); ++each) {
-    const std::optional<int64_t> now = numberBy(store.getValue(), from, each);
+    const std::optional<int64_t> now =
+        swapped ? std::optional(*swapped - each) : numberBy(store.getValue(), from, each);
     node.becomes.push_back(now && *now >= 0 ? static_cast<int>(std::min<int64_t>(*now, most))
                                             : model::kNoValue);
   }

@@ -72,6 +72,71 @@ bool assignsIn(Operation* op, Value variable) {
       .wasInterrupted();
 }
 
+/// The read that a store assigns as it is.
+tile::LoadOp readAssigned(tile::StoreOp store) {
+  return store.getValue().getDefiningOp<tile::LoadOp>();
+}
+
+/// Whether two stores are `a, b = b, a`: both reads stand before both of them, and nothing else is assigned to the two, or may
+/// leave the block, meanwhile.
+bool areSwap(tile::StoreOp store, tile::StoreOp other) {
+  tile::LoadOp read = readAssigned(store), back = readAssigned(other);
+  if (!read || !back || read.getBuffer() == store.getBuffer() ||
+      read.getBuffer() != other.getBuffer() || back.getBuffer() != store.getBuffer())
+    return false;
+  Block* block = store->getBlock();
+  if (other->getBlock() != block || read->getBlock() != block || back->getBlock() != block)
+    return false;
+  const auto [first, last] =
+      store->isBeforeInBlock(other) ? std::pair(store, other) : std::pair(other, store);
+  if (!read->isBeforeInBlock(first) || !back->isBeforeInBlock(first))
+    return false;
+  for (Operation* op = read->isBeforeInBlock(back) ? read : back; op != last;
+       op = op->getNextNode()) {
+    const bool isBetween = op->getNumRegions() > 0 && first->isBeforeInBlock(op);
+    const bool assigns = assignsIn(op, store.getBuffer()) || assignsIn(op, other.getBuffer());
+    if (isBetween || (assigns && op != first))
+      return false;
+  }
+  return true;
+}
+
+/// The store with which this one is a swap.
+tile::StoreOp otherOfSwap(tile::StoreOp store) {
+  tile::LoadOp read = readAssigned(store);
+  if (read)
+    for (Operation* user : read.getBuffer().getUsers())
+      if (auto other = dyn_cast<tile::StoreOp>(user); other && areSwap(store, other))
+        return other;
+  return {};
+}
+
+/// The only constant that a variable is given, by the launch itself; else it is swapped with `other`.
+std::optional<int64_t> onlyConstantBut(Value variable, Value other) {
+  std::optional<int64_t> only;
+  Operation* given = nullptr;
+  SmallVector<Operation*> swaps;
+  for (Operation* user : variable.getUsers()) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    if (!store)
+      continue;
+    const std::optional<int64_t> constant = getConstantIntValue(store.getValue());
+    tile::StoreOp back = constant ? tile::StoreOp() : otherOfSwap(store);
+    const bool isFirst = constant && !only && isa<tile::LaunchOp>(store->getParentOp());
+    if (!isFirst && (!back || back.getBuffer() != other))
+      return std::nullopt;
+    if (isFirst)
+      only = constant, given = store;
+    else
+      swaps.push_back(store);
+  }
+  const auto isBehind = [&](Operation* swap) {
+    Operation* around = given ? given->getBlock()->findAncestorOpInBlock(*swap) : nullptr;
+    return around && given->isBeforeInBlock(around);
+  };
+  return llvm::all_of(swaps, isBehind) ? only : std::nullopt;
+}
+
 /// Small constants with which a number, or what is computed from it, is compared, or modulo which it is taken; and whether
 /// instructions ask for it.
 struct PartUses {
@@ -108,7 +173,21 @@ tile::LoadOp readBehind(Value number) {
   return addReadBehind(number, found, fuel) ? found : tile::LoadOp();
 }
 
+std::optional<int64_t> sumOfSwapped(tile::StoreOp store) {
+  tile::StoreOp back = otherOfSwap(store);
+  if (!back)
+    return std::nullopt;
+  const std::optional<int64_t> first = onlyConstantBut(store.getBuffer(), back.getBuffer()),
+                               second = onlyConstantBut(back.getBuffer(), store.getBuffer());
+  constexpr int64_t most = 1 << 20;
+  const bool areSmall =
+      first && second && *first >= 0 && *second >= 0 && *first < most && *second < most;
+  return areSmall ? std::optional(*first + *second) : std::nullopt;
+}
+
 Value sourceOf(tile::StoreOp store) {
+  if (sumOfSwapped(store))
+    return {};
   tile::LoadOp read = readBehind(store.getValue());
   return read && read.getBuffer() != store.getBuffer() ? read.getBuffer() : Value();
 }
@@ -151,6 +230,10 @@ std::optional<int64_t> countOfPartNumbers(Value buffer, bool haveCopies, IndexTe
   SmallVector<tile::LoadOp> reads;
   for (Operation* user : buffer.getUsers()) {
     if (auto store = dyn_cast<tile::StoreOp>(user)) {
+      if (const std::optional<int64_t> sum = sumOfSwapped(store)) {
+        uses.most = std::max(uses.most, *sum);
+        continue;
+      }
       tile::LoadOp before;
       unsigned steps = kMostOperations;
       if (!addReadBehind(store.getValue(), before, steps) ||

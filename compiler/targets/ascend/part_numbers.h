@@ -23,6 +23,10 @@ std::optional<int64_t> countOfPartNumbers(mlir::Value buffer, bool haveCopies, I
 /// The read of a variable that a number is computed from, if that is all but constants; null: there is none.
 tile::LoadOp readBehind(mlir::Value number);
 
+/// What two variables come to together, always, of which `a, b = b, a` is all that changes them: the store to one of them is
+/// as if what it holds were taken from that.
+std::optional<int64_t> sumOfSwapped(tile::StoreOp store);
+
 /// The other variable that a number which is assigned is computed from, if there is one.
 mlir::Value sourceOf(tile::StoreOp store);
 

@@ -554,7 +554,12 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
     (
         lambda x, y: T.tile.compare(y, x, 0.0, "LT"),
         [TILE, BYTES[:3]],
-        "T.tile.compare makes a bit per element: 'a' has 32 elements, but 'b' has 3 bytes",
+        "T.tile.compare takes whole repeats of 256 bytes, but 'a' has 128 bytes",
+    ),
+    (
+        lambda x, y: T.tile.compare(y, x, 0.0, "LT"),
+        [np.zeros(64, np.float32), BYTES[:3]],
+        "T.tile.compare makes a bit per element: 'a' has 64 elements, but 'b' has 3 bytes",
     ),
     (
         lambda x, y: T.tile.cast(x, y, "CAST_NONE", 2.0),

@@ -11,13 +11,15 @@ namespace {
 /// So many hazards are those of a kernel that has no flags: it is told of, without a proof of each.
 constexpr size_t kMostProven = 50'000;
 
-/// Of `flags`, or of any.
+/// Whether one is about one of `flags`, or about any.
 bool holdsSyncs(const Node& node, const std::set<unsigned>* flags = nullptr) {
-  const auto inBlock = [flags](const Block& block) {
-    return std::ranges::any_of(block, [flags](const Node* each) {
-      const bool isAsked =
-          each->kind == NodeKind::Sync && (!flags || flags->contains(each->sync.flag));
-      return isAsked || holdsSyncs(*each, flags);
+  const auto isAsked = [flags](const Sync& sync) {
+    const auto next = flags ? flags->lower_bound(sync.flag) : std::set<unsigned>::iterator();
+    return !flags || (next != flags->end() && *next - sync.flag < sync.slots());
+  };
+  const auto inBlock = [&](const Block& block) {
+    return std::ranges::any_of(block, [&](const Node* each) {
+      return (each->kind == NodeKind::Sync && isAsked(each->sync)) || holdsSyncs(*each, flags);
     });
   };
   return inBlock(node.body) || inBlock(node.otherwise);
@@ -45,9 +47,11 @@ public:
   IterationCheck(const Program& program, const Unrolled& unrolled)
       : program(program), unrolled(unrolled) {
     for (const Node& node : unrolled.program.nodes)
-      if (node.kind == NodeKind::If && holdsSyncs(node))
+      if (node.kind == NodeKind::If && holdsSyncs(node)) {
         questions.insert(node.question);
-    questions.erase(kNone); // branches that each iteration may ask anew
+        hasOthers |= node.question == kNone;
+      }
+    questions.erase(kNone);
   }
 
   /// False if there are too many iterations or answers.
@@ -72,16 +76,22 @@ public:
     return true;
   }
 
-  /// Whether the kernel can run so that each branch goes as one of the ways has it, as far as these faults' flags stand in
-  /// branches: what two branches ask may go together.
+  /// Whether the kernel can run so that each branch goes as one of the ways has it: what two branches ask may go together.
+  /// Branches without these faults' flags don't matter where each loop with one has a known number of turns.
   bool isSure(const std::vector<Fault>& faults) const {
-    std::set<unsigned> wrong, asked;
+    std::set<unsigned> wrong;
     for (const Fault& fault : faults)
       wrong.insert(fault.flag);
-    for (const Node& node : unrolled.program.nodes)
-      if (node.kind == NodeKind::If && holdsSyncs(node, &wrong))
-        asked.insert(node.question);
-    return !asked.contains(kNone) && asked.size() < 2;
+    if (!hasOthers && questions.size() < 2)
+      return true;
+    const auto mayDiffer = [&](const Node& node, NodeKind kind) {
+      return node.kind == kind && holdsSyncs(node, &wrong);
+    };
+    return std::ranges::none_of(unrolled.program.nodes,
+                                [&](const Node& node) { return mayDiffer(node, NodeKind::If); }) &&
+           std::ranges::none_of(program.nodes, [&](const Node& node) {
+             return mayDiffer(node, NodeKind::Loop) && node.trips < 0;
+           });
   }
 
   std::set<NodePair> hazards; ///< of the program
@@ -91,6 +101,7 @@ private:
   const Program& program;
   const Unrolled& unrolled;
   std::set<unsigned> questions;
+  bool hasOthers = false; ///< branches that each iteration may ask anew
 };
 
 } // namespace
