@@ -28,6 +28,10 @@ def of_rows(form: str) -> Any:  # noqa: ANN401
             elif form == "line, behind":
                 T.copy(u[0:4], C[16:20])
                 C[20] = 5.0
+            elif form == "line, read before":  # and in the cache since then
+                C[40] = C[24] + 1.0
+                T.copy(u[0:4], C[16:20])
+                C[20] = 5.0
             elif form == "lines, before":
                 C[64] = 5.0
                 T.copy(u[0:8], C[16:24])
@@ -86,6 +90,7 @@ def results() -> dict[str, Any]:
     lines = {
         "line, before": (slice(16, 20), 20),
         "line, behind": (slice(16, 20), 20),
+        "line, read before": (slice(16, 20), 20),
         "lines, before": (slice(16, 24), 64),
         "lines, behind": (slice(16, 24), 64),
         "line, in turns": (slice(16, 20), slice(0, TURNS)),
@@ -97,6 +102,7 @@ def results() -> dict[str, Any]:
     for form, (copied, stored) in lines.items():
         found[form] = np.zeros(256, np.float32)
         found[form][copied], found[form][stored] = 3.0, 5.0
+    found["line, read before"][40] = 1.0
     planes: dict[str, tuple[Any, Any]] = {
         "planes, behind": (0, (2, 9, 9)),
         "planes, before": (0, (2, 9, 9)),

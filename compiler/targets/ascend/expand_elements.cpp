@@ -170,9 +170,10 @@ public:
   Expander(func::FuncOp kernel, bool waits, bool splits)
       : waits(waits), agents(kernel, splits), uncached(kernel, agents) {
     kernel.walk([&](Operation* op) {
-      if (auto load = dyn_cast<tile::LoadOp>(op))
+      if (auto load = dyn_cast<tile::LoadOp>(op)) {
         saidOf[op] = agents.ofLoad(load);
-      else if (auto store = dyn_cast<tile::StoreOp>(op))
+        elementsRead.insert(npu::storageOf(load.getBuffer()));
+      } else if (auto store = dyn_cast<tile::StoreOp>(op))
         saidOf[op] = agents.ofStore(store);
     });
   }
@@ -206,6 +207,7 @@ private:
   /// Said before the first is expanded: what ShareVectorWork has asked, too. An element of a tensor that goes to the vector
   /// cores, because nobody else needs it, would else look like one that nobody else has.
   DenseMap<Operation*, std::optional<Agent>> saidOf;
+  DenseSet<Value> elementsRead; ///< of tensors, and of all else
 };
 
 LogicalResult Expander::expand(tile::LoadOp load) {
@@ -261,6 +263,10 @@ LogicalResult Expander::expand(tile::StoreOp store) {
     builder.setInsertionPointToStart(branch.thenBlock());
   }
   Value offset = elementOffset(builder, make, buffer, store.getIndices());
+  // A line that an element was read of may be in the cache still, older than memory.
+  if (!waits && uncached.read.contains(npu::storageOf(buffer)) &&
+      elementsRead.contains(npu::storageOf(buffer)))
+    cleanLine(builder, store, agent, buffer, offset, "r");
   npu::SetValueOp::create(builder, store.getValue(), buffer, offset, attribute(agent, builder));
   if (!waits && uncached.written.contains(npu::storageOf(buffer)))
     cleanLine(builder, store, agent, buffer, offset, "w");

@@ -279,11 +279,15 @@ std::optional<model::Range> lineOf(const npu::Access& access, Operation* op, Ind
 void setBox(const npu::Access& access, Operation* op, IndexTerms& indices, model::Access& result) {
   static_cast<model::Range&>(result) = anything();
   const Value storage = npu::storageOf(access.buffer);
-  const auto asksForBytes = [](Operation* user) {
-    return isa<tile::ViewOp, npu::GetValueOp, npu::SetValueOp>(user);
-  };
-  if (llvm::any_of(storage.getUsers(), asksForBytes))
+  const auto hasUser = [&](auto isAsked) { return llvm::any_of(storage.getUsers(), isAsked); };
+  const bool hasViews = hasUser([](Operation* user) { return isa<tile::ViewOp>(user); });
+  if (hasViews ||
+      hasUser([](Operation* user) { return isa<npu::GetValueOp, npu::SetValueOp>(user); }))
     result.line = lineOf(access, op, indices);
+  // What turns choose (`i % 2`) is told apart in dims: as bytes, too, the search for flags may not come to an end.
+  const auto isTurn = [](const model::Term& term) { return term.modulus != 0; };
+  if (!hasViews && result.line && llvm::any_of(result.line->terms, isTurn))
+    result.line.reset();
   if (access.buffer != storage)
     return; // a view may fold dims
   const BufferType type = access.type();
