@@ -305,7 +305,7 @@ def test_kernels(name: str) -> None:
 
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_removals(name: str) -> None:
-    GROUP.check_removals(name)
+    GROUP.check_removals(name, most=None if name == "stored by both" else 3)
 
 
 def test_stores_of_both_kinds_of_core() -> None:

@@ -49,6 +49,8 @@ REFUSED = re.compile(
 #: Legal orders in which a kernel is tried; of some hundred, one may stop a core where it matters.
 ORDERS = 500
 SET_TWICE = "again before it is waited for"
+#: What the host only warns of: whose bytes stay, the order of the cores decides.
+SHARED_LINE = re.compile("64-byte (?:cache )?line")
 #: Where the checker says that it leaves flags to the host: all of them, or those between cores.
 PLACE = r"^<stdin>:(\d+):\d+: "
 LEFT_TO_HOST = re.compile(
@@ -315,7 +317,7 @@ class Subject:
         self.library = library
         self.text = text
         self.lines_before = lines_before
-        self.tells_of_counts = False
+        self.tells_of_counts = self.tells_of_lines = False
         #: Runs the kernel with the checks of its parts of tiles, which `text` may lack.
         self.checked: Callable[[], Callable[..., Any]] | None = None
 
@@ -400,7 +402,10 @@ class Subject:
             except (RuntimeError, ValueError) as error:  # the latter: an argument that doesn't fit
                 problem = str(error)
             text = told() + "".join(f"{each.message}\n" for each in warned)
-        is_found = "error:" in text or (self.tells_of_counts and SET_TWICE in text)
+        is_told = (self.tells_of_counts and SET_TWICE in text) or (
+            self.tells_of_lines and SHARED_LINE.search(text)
+        )
+        is_found = "error:" in text or bool(is_told)
         return text if is_found or mode == "list-syncs" else problem
 
     def sites(self, arguments: list[Any]) -> dict[int, list[str]]:
@@ -409,6 +414,7 @@ class Subject:
         assert "error:" not in listed, listed
         # A kernel may count by flags of its own, up to 15; what the compiler puts in doesn't.
         self.tells_of_counts = SET_TWICE not in listed
+        self.tells_of_lines = not SHARED_LINE.search(listed)
         sites: dict[int, list[str]] = {}
         for text, line in re.findall(rf"synchronisation \d+: ({self.text}:(\d+) .*)", listed):
             sites.setdefault(int(line), []).append(text)
@@ -421,6 +427,7 @@ class Subject:
     def possible_runs(self, runs: Iterable[list[Any]], refused: list[str]) -> Iterator[list[Any]]:
         """Those that the host doesn't refuse; never for flags, which must do for each run."""
         for run in runs:
+            self.tells_of_lines = False
             if not (found := self.findings(run, "threads=1")):
                 yield run
                 continue
@@ -497,6 +504,7 @@ class Subject:
             is_all = most is not None or len(host) == len(self.statements)
             if is_all and all(host.values()) and all(inserted.values()):
                 break
+        self.tells_of_lines = False  # that is the last run's
         # That a flag between cores is set again too early is seen where the cores come to that.
         for insertion, is_noticed in inserted.items():
             if not is_noticed and f" {BETWEEN_CORES}: " in insertion:
