@@ -151,38 +151,88 @@ static bool isOfFewPhases(const Term& term) {
          (term.table.empty() || term.modulus <= longestTable);
 }
 
-std::vector<int64_t> periods(const Program& program) {
-  constexpr int64_t longest = 12;
-  std::vector<int64_t> period(program.nodes.size(), 1);
-  const auto note = [&](unsigned loop, int64_t modulus) {
+namespace {
+
+class Periods {
+public:
+  explicit Periods(const Program& program)
+      : program(program), period(program.nodes.size(), 1), wanted(program.nodes.size(), 1) {}
+
+  std::vector<int64_t> find() {
+    // Which flag it is must be known; bytes may be any.
+    for (const Node& node : program.nodes)
+      for (const Term& term : node.sync.turns)
+        term.forEachLoop([&](unsigned loop) { note(loop, term.modulus); });
+    for (const Node& node : program.nodes)
+      for (const Access& access : node.accesses) {
+        for (const Term& term : access.terms) {
+          noteTurns(term);
+          if (isOfFewPhases(term))
+            note(term.loop, term.shift); // what goes so far ahead takes so many flags in turn
+        }
+        for (const Range& dim : access.otherDims)
+          std::ranges::for_each(dim.terms, [&](const Term& term) { noteTurns(term); });
+      }
+    if (program.hasPhasesOfBranches)
+      for (const Node& node : program.nodes)
+        for (const Condition& condition : node.conditions)
+          std::ranges::for_each(condition.terms, [&](const Term& term) { noteTurns(term); });
+    for (const Node& node : program.nodes)
+      if (wanted[node.id] > period[node.id] && canBeLong(node))
+        period[node.id] = wanted[node.id];
+    return std::move(period);
+  }
+
+private:
+  void note(unsigned loop, int64_t modulus) {
+    constexpr int64_t longest = 12;
     if (loop < period.size() && modulus > 1 && std::lcm(period[loop], modulus) <= longest)
       period[loop] = std::lcm(period[loop], modulus);
-  };
-  // Which flag it is must be known; bytes may be any.
-  for (const Node& node : program.nodes)
-    for (const Term& term : node.sync.turns)
-      term.forEachLoop([&](unsigned loop) { note(loop, term.modulus); });
-  for (const Node& node : program.nodes)
-    for (const Access& access : node.accesses) {
-      for (const Term& term : access.terms) {
-        if (!isOfFewPhases(term))
-          continue;
-        note(term.loop, term.modulus);
-        note(term.loop, term.shift); // what goes so far ahead takes so many flags in turn
-      }
-      for (const Range& dim : access.otherDims)
-        for (const Term& term : dim.terms)
-          if (isOfFewPhases(term))
-            note(term.loop, term.modulus);
+  }
+
+  void noteTurns(const Term& term) {
+    if (!isOfFewPhases(term))
+      return;
+    note(term.loop, term.modulus);
+    if (term.loop < wanted.size() && term.modulus > 1 && term.modulus <= kMostInstances)
+      wanted[term.loop] = std::min(std::lcm(wanted[term.loop], term.modulus), kMostInstances + 1);
+  }
+
+  /// Of a loop with few statements, and no other one of phases around it or in it.
+  bool canBeLong(const Node& loop) const {
+    int64_t statements = 0;
+    for (const Node* outer = loop.parent; outer; outer = outer->parent)
+      if (period[outer->id] > 1)
+        return false;
+    for (const Node& node : program.nodes) {
+      if (!isIn(node, loop))
+        continue;
+      if (period[node.id] > 1)
+        return false;
+      statements += int64_t{node.kind == NodeKind::Statement};
     }
-  if (!program.hasPhasesOfBranches)
-    return period;
-  for (const Node& node : program.nodes)
-    for (const Condition& condition : node.conditions)
-      for (const Term& term : condition.terms)
-        if (isOfFewPhases(term))
-          note(term.loop, term.modulus);
-  return period;
+    return wanted[loop.id] * statements <= kMostInstances;
+  }
+
+  static bool isIn(const Node& node, const Node& loop) {
+    const Node* outer = node.parent;
+    while (outer && outer != &loop)
+      outer = outer->parent;
+    return outer;
+  }
+
+  /// Of its statements, in all phases.
+  static constexpr int64_t kMostInstances = 256;
+
+  const Program& program;
+  std::vector<int64_t> period;
+  std::vector<int64_t> wanted; ///< what it would be, however much that is
+};
+
+} // namespace
+
+std::vector<int64_t> periods(const Program& program) {
+  return Periods(program).find();
 }
 
 bool isKnownByPeriods(const Sync& sync, const std::vector<int64_t>& periods) {

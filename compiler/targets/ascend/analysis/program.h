@@ -357,7 +357,8 @@ bool meetInOwnBuffer(const Node& earlier, const Node& later);
 /// The loops around a node, the outermost first.
 std::vector<const Node*> loopsAround(const Node* node);
 /// The common multiple of what each loop's number is taken modulo: by node number, 1 for all others;
-/// of what would come to more than 12 the numbers of flags count, then what stands first.
+/// of what would come to more than 12 the numbers of flags count, then what stands first; unless a loop has so few statements
+/// that all may count.
 std::vector<int64_t> periods(const Program& program);
 /// Whether the periods tell which flag a sync is about, in each turn.
 bool isKnownByPeriods(const Sync& sync, const std::vector<int64_t>& periods);
