@@ -63,7 +63,7 @@ std::optional<unsigned> ModelVariables::add(Value buffer) {
   };
   const bool isVariable =
       alloc && alloc.getType().getSpace() == tile::MemorySpace::Var &&
-      !(haveCopies && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)) &&
+      !(haveCopies && differsOnVectorCores(buffer) && !isOfOneAlone(buffer, Agent::Vector)) &&
       alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), isFollowed) &&
       (!isCounter(buffer) || isWorthCounting(buffer));
   return isVariable ? std::optional(program.variables++) : std::nullopt;

@@ -223,7 +223,7 @@ std::optional<int64_t> countOfPartNumbers(Value buffer, bool haveCopies, IndexTe
   constexpr int64_t mostNumbers = 8;
   constexpr unsigned mostUses = 200;
   if (!isVariable(buffer) ||
-      (haveCopies && differsOnVectorCores(buffer) && !isOfVectorsAlone(buffer)))
+      (haveCopies && differsOnVectorCores(buffer) && !isOfOneAlone(buffer, Agent::Vector)))
     return std::nullopt;
   PartUses uses;
   unsigned fuel = mostUses;

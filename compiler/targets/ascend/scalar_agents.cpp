@@ -275,47 +275,48 @@ std::optional<Agent> agentOf(npu::Instruction op) {
 
 namespace {
 
-bool holdsWorkOfCube(Operation* branch) {
+/// Something that the cores of this kind don't do by themselves.
+bool holdsWorkOfOthers(Operation* branch, Agent agent) {
   return branch
-      ->walk([](Operation* op) {
+      ->walk([agent](Operation* op) {
         auto instruction = dyn_cast<npu::Instruction>(op);
-        const bool isOfCube = instruction ? agentOf(instruction) != Agent::Vector
-                                          : isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
-        return isOfCube ? WalkResult::interrupt() : WalkResult::advance();
+        const bool isOfOthers = instruction ? agentOf(instruction) != agent
+                                            : isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
+        return isOfOthers ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-/// Whether a number that is read of a variable has a part in nothing but what the vector cores do, and in the variable.
-bool decidesForVectorsAlone(Value number, Value variable, unsigned& fuel) {
+/// Whether a number that is read of a variable has a part in nothing but what one kind of core does, and in the variable.
+bool decidesForOneAlone(Value number, Value variable, Agent agent, unsigned& fuel) {
   return llvm::all_of(number.getUsers(), [&](Operation* user) {
     if (fuel == 0)
       return false;
     --fuel;
     if (auto instruction = dyn_cast<npu::Instruction>(user))
-      return agentOf(instruction) == Agent::Vector;
+      return agentOf(instruction) == agent;
     if (auto store = dyn_cast<tile::StoreOp>(user))
       return store.getBuffer() == variable && store.getValue() == number;
     if (isa<scf::IfOp>(user))
-      return !holdsWorkOfCube(user);
+      return !holdsWorkOfOthers(user, agent);
     if (isa<tile::ConditionOp>(user))
-      return !holdsWorkOfCube(user->getParentOp());
+      return !holdsWorkOfOthers(user->getParentOp(), agent);
     return isa<npu::CheckPartOp>(user) ||
            (isPure(user) && user->getNumRegions() == 0 && user->getNumResults() == 1 &&
-            decidesForVectorsAlone(user->getResult(0), variable, fuel));
+            decidesForOneAlone(user->getResult(0), variable, agent, fuel));
   });
 }
 
 } // namespace
 
-bool isOfVectorsAlone(Value buffer) {
+bool isOfOneAlone(Value buffer, Agent agent) {
   return llvm::all_of(buffer.getUsers(), [&](Operation* user) {
     auto scope = user->getParentOfType<ScopeOp>();
-    if (scope && scope.getAgent() == Agent::Cube)
+    if (scope && scope.getAgent() != agent)
       return false;
     auto load = dyn_cast<tile::LoadOp>(user);
     unsigned fuel = 100;
-    return !load || decidesForVectorsAlone(load, buffer, fuel);
+    return !load || decidesForOneAlone(load, buffer, agent, fuel);
   });
 }
 

@@ -31,8 +31,8 @@ bool isPrintOfVectors(mlir::Operation* op);
 /// Whether a variable may hold something else on the vector cores than on the cube core.
 bool differsOnVectorCores(mlir::Value variable);
 
-/// Whether a variable decides only about what the vector cores do, each for itself.
-bool isOfVectorsAlone(mlir::Value variable);
+/// Whether a variable decides only about what the cores of one kind do, each for itself.
+bool isOfOneAlone(mlir::Value variable, Agent agent);
 /// Which core runs an instruction, if that is said.
 std::optional<Agent> agentOf(npu::Instruction op);
 

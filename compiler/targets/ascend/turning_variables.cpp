@@ -7,6 +7,7 @@
 #include "compiler/targets/ascend/integer_results.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/scalar_agents.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
@@ -54,7 +55,8 @@ struct Begins {
   }
 };
 
-/// Whether each kind of core does all that changes what it reads: none has a part in what stands in the other's scope.
+/// Whether each kind of core does all that changes what it reads: none has a part in what stands in the other's scope, or what
+/// is read outside of scopes is for that kind alone.
 bool isOneForAllReaders(Value variable) {
   std::optional<Agent> storing, reading;
   bool isReadByBoth = false;
@@ -69,7 +71,8 @@ bool isOneForAllReaders(Value variable) {
     else if (!isStore)
       isReadByBoth = true;
   }
-  return !storing || (!isReadByBoth && (!reading || reading == storing));
+  return !storing || (!isReadByBoth && (!reading || reading == storing)) ||
+         isOfOneAlone(variable, *storing);
 }
 
 /// What a branch asks of the variable that says whether a loop is left, if it is that.
