@@ -59,6 +59,51 @@ def tiles_loaded_ahead(slots: int) -> Any:  # noqa: ANN401
     return main, [GIVEN, np.zeros_like(GIVEN)], GIVEN + 1, AUTOMATIC
 
 
+@GROUP.each(form=["several", "backwards", "few turns", "any number"])
+def several_remainders(form: str) -> Any:  # noqa: ANN401
+    """Too many together for all to be told apart."""
+    rows = 20 if form == "several" else TURNS
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((TURNS, 8, 16), "float32"),
+        C: T.Tensor((TURNS, 8, 16), "float32"),
+        n: T.int32,
+    ):
+        with T.Kernel(1, threads=1, is_npu=True) as _:
+            tile = T.alloc_ub((8, 16), "float32")
+            slots = T.alloc_ub((13, 8, 16), "float32")
+            T.tile.fill(tile, 1.0)
+            T.tile.fill(slots, 2.0)
+            for k in T.serial(TURNS // 2 if form == "few turns" else n):
+                if form == "several":
+                    T.copy(A[TURNS - 1 - k % TURNS, 0, 0], slots[k % 13, :, :])
+                    T.copy(tile, C[k % 16, 0, 0])
+                    if k % 2 == 0:
+                        T.copy(A[k % 32, 0, 0], slots[k % 13, :, :])
+                    T.copy(slots[k % 13, :, :], C[k % rows, 0, 0])
+                else:  # never one row in one turn
+                    T.copy(tile, C[k % TURNS, 0, 0])
+                    T.copy(slots[k % 13, :, :], C[TURNS - 1 - k % TURNS, 0, 0])
+                    if form == "backwards":
+                        T.copy(A[k % 20, 0, 0], tile)
+
+    turns = TURNS // 2 if form == "few turns" else TURNS
+    wanted, slots = np.zeros_like(TILES), np.full((13, 8, 16), 2.0, np.float32)
+    tile = np.ones((8, 16), np.float32)
+    for k in range(turns):
+        if form == "several":
+            slots[k % 13] = TILES[k % 32 if k % 2 == 0 else TURNS - 1 - k]
+            wanted[k % 16] = tile
+            wanted[k % rows] = slots[k % 13]
+        else:
+            wanted[k] = tile
+            wanted[TURNS - 1 - k] = slots[k % 13]
+            if form == "backwards":
+                tile = TILES[k % 20]
+    return main, [TILES, np.zeros_like(TILES), turns], {1: wanted}, AUTOMATIC
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_numbers(name: str) -> None:
     GROUP.check(name)

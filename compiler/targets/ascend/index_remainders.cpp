@@ -117,6 +117,11 @@ std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus, bool is
   if (isOffset && bits && isa<arith::XOrIOp>(op) && isPowerOfTwo(modulus) && modulus > 2 &&
       (isRoundedDown || ranges.rangeOf(value).low >= 0))
     return turnedRemainder(op->getOperand(0), *bits, modulus);
+  // Of what is small enough itself there are no phases to tell apart.
+  if (const IndexRange range = ranges.rangeOf(value);
+      modulus > kMostInTable && range.low >= 0 && range.high < modulus)
+    if (std::optional<IndexSum> itself = of(value))
+      return itself;
   bool mayBeNegative = false;
   std::optional<IndexSum> sum =
       modulus < 1 ? std::nullopt : congruent(value, modulus, mayBeNegative);

@@ -25,7 +25,7 @@ Conflicts::Conflicts(const Program& program)
   stride = static_cast<unsigned>((instances.size() + kWordBits - 1) / kWordBits * kWordBits);
   instancesByLoop.assign(program.nodes.size(), BitSet(stride));
   for (size_t number = 0; number < instances.size(); ++number) {
-    numLevels = std::max(numLevels, static_cast<unsigned>(instances[number].loops.size()) + 1);
+    numLevels = std::max(numLevels, inSame(static_cast<unsigned>(number)) + 1);
     for (const Node* around : instances[number].loops)
       instancesByLoop[around->id].set(number);
   }
@@ -198,7 +198,7 @@ int64_t Conflicts::leastDistance(const Node* earlier, const Node* later, const N
   for (unsigned a = first; a < end; ++a)
     for (unsigned b = firstLater; b < endLater; ++b) {
       bool areInConflict = false;
-      for (unsigned level = 0; level <= depth; ++level)
+      for (unsigned level = 0; level <= levelOf(depth, /*isByOneTurn=*/true); ++level)
         for (const bool isGlobal : {false, true})
           areInConflict = areInConflict || conflictsOf(b, isGlobal)[recordOf(a, level)];
       const bool areOfPhases = isOfPhase(instances[a], depth) && isOfPhase(instances[b], depth);
@@ -280,6 +280,16 @@ struct Offsets {
   std::vector<Unknown> unknowns;
 };
 
+/// From any row of the one to any row of the other.
+Offsets betweenRows(const Range& a, const Range& b) {
+  Offsets offsets{b.begin - a.begin, {}};
+  if (a.rows != 1)
+    offsets.unknowns.push_back({-a.pitch, 0, a.rows - 1});
+  if (b.rows != 1)
+    offsets.unknowns.push_back({b.pitch, 0, b.rows - 1});
+  return offsets;
+}
+
 /// What a loop with phase `phase` of `period` adds: step * (phase + period * x).
 void addOwn(Offsets& to, int64_t step, unsigned phase, int64_t period, int64_t trips) {
   to.distance += step * static_cast<int64_t>(phase);
@@ -287,14 +297,75 @@ void addOwn(Offsets& to, int64_t step, unsigned phase, int64_t period, int64_t t
   to.unknowns.push_back({step * period, 0, last});
 }
 
+/// Whether two remainders are of one number, but for the shift.
+bool areOfOneNumber(const Term& a, const Term& b) {
+  Term same = b;
+  same.shift = a.shift;
+  same.bytes = a.bytes;
+  same.modulus = a.modulus;
+  return a == same;
+}
+
+/// What a remainder adds that is any.
+void addAny(Offsets& to, const Term& term, int64_t bytes) {
+  const auto [least, most] = term.rests();
+  to.unknowns.push_back({bytes, least, most});
+}
+
+/// What two remainders add between them, of numbers that are so far apart; false if that isn't known.
+bool addBoth(Offsets& to, const Term& earlier, const Term& later, int64_t distance) {
+  const int64_t unit = std::gcd(earlier.modulus, later.modulus), bytes = later.bytes;
+  const bool isOneModulus = earlier.modulus == later.modulus;
+  if (isOneModulus && floorMod(distance, unit) == 0) { // they are the same
+    addAny(to, earlier, bytes - earlier.bytes);
+    return true;
+  }
+  if (!later.table.empty())
+    return false;
+  if (bytes ==
+      earlier
+          .bytes) { // as far apart as the numbers, but for a multiple of what both have in common
+    const int64_t most = later.modulus - 1, end = 1 - earlier.modulus,
+                  least = end + floorMod(distance - end, unit);
+    to.distance += bytes * least;
+    to.unknowns.push_back({bytes * unit, 0, floorDiv(most - least, unit)});
+    return true;
+  }
+  if (!isOneModulus)
+    return false;
+  addAny(to, earlier, bytes - earlier.bytes);
+  to.distance += bytes * (floorMod(distance, unit) - unit); // it has come round, or not
+  to.unknowns.push_back({bytes * unit, 0, 1});
+  return true;
+}
+
+/// Takes out that of the later remainders which is of the same number, if it is known what the two add.
+bool addWithOther(Offsets& to, const Term& earlier, int64_t change,
+                  std::vector<const Term*>& later) {
+  const auto same = std::ranges::find_if(
+      later, [&](const Term* other) { return areOfOneNumber(earlier, *other); });
+  if (same == later.end() || !addBoth(to, earlier, **same, change + (*same)->shift - earlier.shift))
+    return false;
+  later.erase(same);
+  return true;
+}
+
 } // namespace
 
 bool Conflicts::isOfPhases(const Access& access) const {
   bool isMoved = false;
   access.forEachRange([&](const Range& range) {
-    isMoved = isMoved || std::ranges::any_of(range.terms, [&](const Term& term) {
-                return term.modulus < 2 && term.loop < depths.size();
-              });
+    isMoved = isMoved ||
+              std::ranges::any_of(range.terms, [&](const Term& term) { return !isOfPhases(term); });
+  });
+  return !isMoved;
+}
+
+bool Conflicts::isOfPhases(const Term& term) const {
+  bool isMoved = false;
+  term.forEachLoop([&](unsigned loop) {
+    isMoved =
+        isMoved || (loop < depths.size() && (term.modulus < 2 || period[loop] % term.modulus != 0));
   });
   return !isMoved;
 }
@@ -329,7 +400,9 @@ std::vector<Conflicts::AccessPair> Conflicts::meetingsOf(const Node* earlier, co
                        endLater = endLater](const AccessPair& pair) {
     for (unsigned a = first; a < end; ++a)
       for (unsigned b = firstLater; b < endLater; ++b)
-        if (overlapInAll(pair, a, carriedBy ? depthOf(carriedBy) : inSame(a), b))
+        if (carriedBy ? overlapInAll(pair, a, levelOf(depthOf(carriedBy), false), b) ||
+                            overlapInAll(pair, a, levelOf(depthOf(carriedBy), true), b)
+                      : overlapInAll(pair, a, inSame(a), b))
           return true;
     return false;
   };
@@ -353,8 +426,8 @@ std::optional<unsigned> Conflicts::goneOn(const Instance& earlier, unsigned leve
         &turnsOfB = later.statement->turnsAround;
   const auto count =
       static_cast<ptrdiff_t>(std::min({size_t{loops}, turnsOfA.size(), turnsOfB.size()}));
-  if (level < common)
-    return turnsOfA.empty() && turnsOfB.empty() ? std::optional(std::min(level, loops))
+  if (const unsigned depth = goneOnAt(level).depth; depth < common)
+    return turnsOfA.empty() && turnsOfB.empty() ? std::optional(std::min(depth, loops))
                                                 : std::nullopt;
   const auto end = turnsOfA.begin() + count;
   const auto differs = std::mismatch(turnsOfA.begin(), end, turnsOfB.begin()).first;
@@ -486,14 +559,29 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
   return false;
 }
 
+std::optional<int64_t> Conflicts::change(const Term& term, const Instance& earlier, unsigned level,
+                                         const Instance& later) const {
+  const GoneOn gone = goneOnAt(level);
+  bool isKnown = term.variable == kNone;
+  int64_t change = 0;
+  term.forEachLoop([&](unsigned loop) {
+    if (loop == kNone) // of values, which never change
+      return;
+    const unsigned depth = loop < depths.size() ? depths[loop] : kNone;
+    const auto isAround = [&](const Instance& instance) {
+      return depth < instance.loops.size() && instance.loops[depth]->id == loop;
+    };
+    isKnown = isKnown && isAround(earlier) && isAround(later) &&
+              (depth < gone.depth || (depth == gone.depth && gone.isByOneTurn));
+    change += depth == gone.depth ? 1 : 0;
+  });
+  return isKnown ? std::optional(change) : std::nullopt;
+}
+
 /// As far as `residues` tells, all values being what it says.
 bool Conflicts::overlapWith(const Residues& residues, const Range& a, const Instance& earlier,
                             unsigned level, const Range& b, const Instance& later) const {
-  Offsets offsets{b.begin - a.begin, {}};
-  if (a.rows != 1)
-    offsets.unknowns.push_back({-a.pitch, 0, a.rows - 1});
-  if (b.rows != 1)
-    offsets.unknowns.push_back({b.pitch, 0, b.rows - 1});
+  Offsets offsets = betweenRows(a, b);
   // Steps of each loop (or constant value) in both; modulo terms are constants of the phases.
   struct Steps {
     unsigned loop = 0;
@@ -504,28 +592,35 @@ bool Conflicts::overlapWith(const Residues& residues, const Range& a, const Inst
     const auto found = std::ranges::find(steps, loop, &Steps::loop);
     return found != steps.end() ? *found : steps.emplace_back(Steps{loop});
   };
+  std::vector<const Term*> turnsOfA, turnsOfB; // remainders of which the phases don't tell
   const auto collect = [&](const Range& range, const Instance& instance, bool isLater) {
     for (const Term& term : range.terms) {
       const int64_t bytes = isLater ? term.bytes : -term.bytes;
-      if (const std::optional<int64_t> number = remainder(term, instance, residues)) {
+      if (const std::optional<int64_t> number = remainder(term, instance, residues))
         offsets.distance += bytes * *number;
-      } else if (term.modulus > 1) {
-        const auto [least, most] = term.rests();
-        offsets.unknowns.push_back({bytes, least, most});
-      } else if (const std::optional<int64_t> value = valueBy(residues, term.loop)) {
+      else if (term.modulus > 1)
+        (isLater ? turnsOfB : turnsOfA).push_back(&term);
+      else if (const std::optional<int64_t> value = valueBy(residues, term.loop))
         offsets.distance += bytes * *value;
-      } else {
+      else
         (isLater ? stepsOf(term.loop).ofB : stepsOf(term.loop).ofA) += term.bytes;
-      }
     }
   };
   collect(a, earlier, false);
   collect(b, later, true);
+  for (const Term* term : turnsOfA) {
+    const std::optional<int64_t> moved = change(*term, earlier, level, later);
+    if (!moved || !addWithOther(offsets, *term, *moved, turnsOfB))
+      addAny(offsets, *term, -term->bytes);
+  }
+  for (const Term* term : turnsOfB)
+    addAny(offsets, *term, term->bytes);
 
   size_t common = 0;
   while (common < earlier.loops.size() && common < later.loops.size() &&
          earlier.loops[common] == later.loops[common])
     ++common;
+  const GoneOn gone = goneOnAt(level);
   for (const auto& [loop, stepA, stepB] : steps) {
     if (loop >= depths.size()) {
       const auto value = values.find(loop);
@@ -544,10 +639,10 @@ bool Conflicts::overlapWith(const Residues& residues, const Range& a, const Inst
     const bool inA = depth < earlier.loops.size() && earlier.loops[depth]->id == loop;
     const int64_t trips = (inA ? earlier : later).loops[depth]->tripsAtMost();
     const bool isOneOfPhases = every > 1 && isOfPhase(earlier, depth) != isOfPhase(later, depth);
-    if (isCommon && depth < level) {
+    if (isCommon && depth < gone.depth) {
       const Instance& moved = isOfPhase(earlier, depth) ? earlier : later;
       addOwn(offsets, stepB - stepA, moved.phases[depth], every, trips);
-    } else if (isCommon && depth == level && isOneOfPhases) {
+    } else if (isCommon && depth == gone.depth && isOneOfPhases) {
       // The one that moves is not in the loop's first iteration, or not in its last.
       const bool isLater = stepB != 0;
       const unsigned phase = (isLater ? later : earlier).phases[depth];
@@ -556,13 +651,19 @@ bool Conflicts::overlapWith(const Residues& residues, const Range& a, const Inst
       if (end >= 0 && end <= first)
         return false;
       addOwn(offsets, stepB - stepA, first, every, end);
-    } else if (isCommon && depth == level) {
-      // later = earlier + d, d > 0
+    } else if (isCommon && depth == gone.depth) {
+      // later = earlier + d, d is 1, or above
       const int64_t apart = static_cast<int64_t>(later.phases[depth]) - earlier.phases[depth];
-      const int64_t nearest = apart > 0 ? apart : apart + every;
-      const int64_t last = trips < 0 ? kUnbounded : (trips - 1 - nearest) / every;
+      int64_t nearest = apart > 0 ? apart : apart + every;
+      if (gone.isByOneTurn && nearest != 1)
+        return false;
+      if (!gone.isByOneTurn && nearest == 1)
+        nearest += every;
       if (trips >= 0 && trips - 1 < nearest)
         return false;
+      const int64_t last = gone.isByOneTurn ? 0
+                           : trips < 0      ? kUnbounded
+                                            : (trips - 1 - nearest) / every;
       offsets.distance += stepB * nearest;
       offsets.unknowns.push_back({stepB * every, 0, last});
       addOwn(offsets, stepB - stepA, earlier.phases[depth], every, trips);

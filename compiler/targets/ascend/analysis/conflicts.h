@@ -3,8 +3,8 @@
 ///
 /// An instance is a statement together with the phases of the loops around it whose numbers are
 /// taken modulo something (double buffers), and with what the variables hold that say which part of
-/// a tile is meant. A record is an instance in the past, seen from a later point: `level` is the
-/// depth of the outermost of its loops that has gone on since, or `inSame` if none has.
+/// a tile is meant. A record is an instance in the past, seen from a later point: its `level` says which is the outermost of
+/// its loops that has gone on since, and whether by one turn or by more, or that none has (`inSame`).
 #pragma once
 
 #include "compiler/targets/ascend/analysis/bit_set.h"
@@ -20,7 +20,7 @@ using Phases = std::vector<unsigned>;
 struct Record {
   const Node* statement = nullptr;
   unsigned instance = 0;
-  unsigned level = 0;
+  unsigned depth = 0; ///< of the loop that has gone on; that of no loop around it: none has
 };
 
 class Conflicts {
@@ -30,13 +30,23 @@ public:
   /// `values`: of variables; empty: none is known.
   unsigned instanceOf(const Node* statement, const Phases& phases,
                       const std::vector<int>& values = {}) const;
-  /// The record of an instance; `level` may be from 0 to the number of its loops (inSame). Those of one level
-  /// are side by side, in words of their own.
+  /// Where the loop at a depth has gone on: the newer a record is, the higher is its level.
+  static unsigned levelOf(unsigned depth, bool isByOneTurn) {
+    return 2 * depth + (isByOneTurn ? 1 : 0);
+  }
+  struct GoneOn {
+    unsigned depth = 0;
+    bool isByOneTurn = false;
+  };
+  static GoneOn goneOnAt(unsigned level) {
+    return {level / 2, level % 2 == 1};
+  }
+  /// The record of an instance; `level` may be from 0 to inSame. Those of one level are side by side, in words of their own.
   unsigned recordOf(unsigned instance, unsigned level) const {
     return level * stride + instance;
   }
   unsigned inSame(unsigned instance) const {
-    return static_cast<unsigned>(instances[instance].loops.size());
+    return levelOf(static_cast<unsigned>(instances[instance].loops.size()), /*isByOneTurn=*/false);
   }
   size_t numInstances() const {
     return instances.size();
@@ -46,7 +56,8 @@ public:
   }
   Record record(size_t number) const {
     const auto instance = static_cast<unsigned>(number % stride);
-    return {instances[instance].statement, instance, static_cast<unsigned>(number / stride)};
+    return {instances[instance].statement, instance,
+            goneOnAt(static_cast<unsigned>(number / stride)).depth};
   }
   /// Of how many levels there are records, and how many words those of a level take.
   unsigned levels() const {
@@ -126,7 +137,7 @@ private:
   const BitSet& conflictsByPhases(unsigned later, bool isGlobal) const;
   template <typename Visit>
   void forEachPair(unsigned later, bool isGlobal, bool byPhases, Visit visit) const;
-  /// Whether no loop moves an access, beyond what its phase says.
+  /// Whether no loop moves an access, or a number in it, beyond what its phase says.
   bool isOfPhases(const Access& access) const;
   /// Of two statements; those where both are, or are not, of phases only.
   std::vector<AccessPair> pairsOf(const Node& first, const Node& second, bool isGlobal,
@@ -138,6 +149,10 @@ private:
                    unsigned level, const Range& b, const Instance& later) const;
   static std::optional<unsigned> goneOn(const Instance& earlier, unsigned level,
                                         const Instance& later, unsigned loops);
+  /// By how much a number has changed that is taken modulo something, if that is known: the same in both, but for the shift.
+  std::optional<int64_t> change(const Term& term, const Instance& earlier, unsigned level,
+                                const Instance& later) const;
+  bool isOfPhases(const Term& term) const;
   bool overlapInAll(const AccessPair& pair, unsigned earlierNumber, unsigned level,
                     unsigned laterNumber) const;
 

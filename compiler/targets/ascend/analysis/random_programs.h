@@ -37,9 +37,14 @@ struct Mix {
   bool bounds = false;
   /// Variables that say which part of the memory is meant, and go round.
   bool parts = false;
+  /// Offsets that come again after many turns of one loop.
+  bool turns = false;
   /// Most of it is one long loop.
   bool isLong = false;
 };
+
+/// Enough for numbers that come again after many turns.
+constexpr int64_t kLongWithTurns = 30;
 
 /// That random programs have.
 constexpr unsigned kFirstValue = 1U << 24, kSecondValue = kFirstValue + 1,
@@ -52,6 +57,8 @@ public:
       addParts();
     if (mix.isLong)
       fillLong();
+    else if (mix.turns)
+      fillTurns();
     else
       fill(program.body, nullptr, 0, below(3) + 2);
     if (mix.userFlags)
@@ -128,11 +135,18 @@ private:
     addStatement(program.body, nullptr);
   }
 
+  /// Too many to be written out.
+  void fillTurns() {
+    Node* loop = program.add(program.body, nullptr, NodeKind::Loop);
+    loop->trips = chance(50) ? -1 : 2 * kLongWithTurns + below(kLongWithTurns);
+    fill(loop->body, loop, 2, 4 + below(4));
+  }
+
   void fill(Block& block, Node* parent, unsigned depth, int64_t count) {
     unsigned noted = kNone; // by a loop before
     for (int64_t i = 0; i < count; ++i) {
       const int64_t kind = below(10);
-      if (depth < 3 && kind < 2 && program.nodes.size() < 14) {
+      if (depth < 3 && kind < 2 && !mix.turns && program.nodes.size() < 14) {
         Node* loop = program.add(block, parent, NodeKind::Loop);
         loop->trips = !mix.idle && !mix.sums && chance(50) ? -1 : below(mix.sums ? 4 : 6);
         if (mix.exits && chance(60))
@@ -290,7 +304,10 @@ private:
       result.end = result.begin + 32;
     }
     for (const Node* loop : loopsAround(node)) {
-      if (chance(25))
+      constexpr int64_t moduli[] = {2, 3, 5, 7, 8, 11, 13};
+      if (mix.turns && chance(70))
+        result.terms.push_back({loop->id, 32, moduli[below(7)], below(3)});
+      else if (chance(25))
         result.terms.push_back(
             {loop->id, 32 * (1 + below(2)), !mix.linear || chance(60) ? 2 : 0, below(2)});
     }
@@ -407,7 +424,9 @@ inline void insertAndTry(unsigned seed, Mix mix, InsertOptions options, Counts& 
   const auto isAnyWrong = [&](unsigned without, unsigned runs) {
     return anyRun(
         program, without, runs, [](const Replay& run) { return !run.isClean(); },
-        mix.asks ? kLongWithAsks : 4);
+        mix.turns  ? kLongWithTurns
+        : mix.asks ? kLongWithAsks
+                   : 4);
   };
   ASSERT_FALSE(isAnyWrong(kNone, kRuns)) << seed << "\n" << print(program);
   for (const Insertion& each : inserted.insertions) {

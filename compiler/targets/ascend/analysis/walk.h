@@ -337,7 +337,7 @@ private:
       if (conflicts.samePhase(record.instance, later, around[depth]))
         found.samePhases |= 1U << depth;
       // A loop that is not around both has ended: then an outer one has gone on, or none.
-      if (depth == record.level)
+      if (depth == record.depth)
         found.carriedBy = around[depth];
     }
     verdict.hazards.push_back(found);
@@ -672,30 +672,37 @@ private:
       goOn(loop, state);
   }
 
-  /// What was issued in this iteration of `loop` is now of an earlier one: only the newest instance counts.
+  /// What was issued in this iteration of `loop` is now of the last one, and what was of that, of one before: only the newest
+  /// instance of these counts.
   void goOn(const Node* loop, State& state) {
-    const size_t width = conflicts.wordsOfLevel();
     const unsigned depth = conflicts.depthOf(loop);
+    const unsigned last = Conflicts::levelOf(depth, /*isByOneTurn=*/true);
+    goOn(loop, state, last, Conflicts::levelOf(depth, /*isByOneTurn=*/false));
+    for (unsigned level = last + 1; level < conflicts.levels(); ++level)
+      goOn(loop, state, level, last);
+  }
+
+  /// From a level to one of older records.
+  void goOn(const Node* loop, State& state, unsigned from, unsigned to) {
+    const size_t width = conflicts.wordsOfLevel();
     const std::span<const uint64_t> mine = conflicts.instancesIn(loop).words();
-    const std::span<uint64_t> issued = state.issued().words();
-    const auto earlier = issued.subspan(depth * width, width);
+    const std::span<uint64_t> issued = state.issued().words(),
+                              now = issued.subspan(from * width, width),
+                              earlier = issued.subspan(to * width, width);
     BitSet moved(width * kWordBits), first(width * kWordBits);
-    for (unsigned level = depth + 1; level < conflicts.levels(); ++level) {
-      const auto now = issued.subspan(level * width, width);
-      for (size_t w = 0; w < width; ++w) {
-        moved.words()[w] = now[w] & mine[w];
-        first.words()[w] = moved.words()[w] & ~earlier[w];
-      }
-      if (moved.isEmpty())
-        continue;
-      state.forEachKnowledge([&](BitRow each) {
-        move(each.words().subspan(level * width, width), each.words().subspan(depth * width, width),
-             moved, first);
-      });
-      for (size_t w = 0; w < width; ++w) {
-        earlier[w] |= moved.words()[w];
-        now[w] &= ~moved.words()[w];
-      }
+    for (size_t w = 0; w < width; ++w) {
+      moved.words()[w] = now[w] & mine[w];
+      first.words()[w] = moved.words()[w] & ~earlier[w];
+    }
+    if (moved.isEmpty())
+      return;
+    state.forEachKnowledge([&](BitRow each) {
+      move(each.words().subspan(from * width, width), each.words().subspan(to * width, width),
+           moved, first);
+    });
+    for (size_t w = 0; w < width; ++w) {
+      earlier[w] |= moved.words()[w];
+      now[w] &= ~moved.words()[w];
     }
   }
 
