@@ -41,6 +41,10 @@ bool InsertionSearch::addNext(FirstHazards& firstHazards) {
       first = &hazard;
   if (!first)
     return false;
+  if (const unsigned inTurns = endTurnsFor(*first); inTurns != kNone) {
+    firstHazards.noteInsertion(inTurns);
+    return true;
+  }
   if (result.insertions.size() >= 4 * program.nodes.size()) {
     result.failures.push_back({*first, "the analysis doesn't come to an end"});
     return true;
@@ -50,6 +54,21 @@ bool InsertionSearch::addNext(FirstHazards& firstHazards) {
   if (state.nextNumber != number)
     firstHazards.noteInsertion(number);
   return true;
+}
+
+/// What a flag was put in for and yet doesn't cover, as an inner loop ends before all of its ids have had their turn: it takes
+/// one id, which all turns wait for. Its number, or kNone.
+unsigned InsertionSearch::endTurnsFor(const Hazard& hazard) {
+  const auto vain = std::ranges::find_if(result.insertions, [&](const Insertion& each) {
+    return each.slots > 1 && each.why == hazard;
+  });
+  if (vain == result.insertions.end())
+    return kNone;
+  Insertion changed = *vain;
+  changed.slots = 1;
+  changed.slotLoop = nullptr;
+  state.replace(*vain, changed);
+  return changed.number;
 }
 
 /// Of the hazards of one statement with one queue, the last earlier statement, in the innermost

@@ -30,6 +30,7 @@ public:
 
 private:
   bool addNext(FirstHazards& firstHazards);
+  unsigned endTurnsFor(const Hazard& hazard);
   static bool isBetter(const Hazard& a, const Hazard& b);
   void add(const Hazard& hazard, const std::vector<Hazard>& hazards);
   void carry(Insertion& insertion, const std::vector<Hazard>& hazards);
