@@ -162,8 +162,10 @@ private:
         addRelevant(user);
         if (auto store = dyn_cast<tile::StoreOp>(user)) {
           addVariables(store.getValue());
-          for (Operation* op = store; op != launch; op = op->getParentOp())
-            storing.insert(op);
+          for (Operation* op = store; op != launch && storing.insert(op).second;
+               op = op->getParentOp())
+            if (auto branch = dyn_cast<scf::IfOp>(op))
+              addVariables(branch.getCondition());
         }
       }
     }
@@ -177,7 +179,7 @@ private:
   void addRelevant(Operation* op) {
     for (; op != launch && relevant.insert(op).second; op = op->getParentOp()) {
       order[op->getBlock()].push_back(op);
-      if (auto branch = dyn_cast<scf::IfOp>(op))
+      if (auto branch = dyn_cast<scf::IfOp>(op); branch && branch.getNumResults() > 0)
         addVariables(branch.getCondition());
     }
   }
@@ -412,6 +414,8 @@ private:
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       loaded[load.getValue()] = contents[keyOf(load.getBuffer())];
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      if (branch.getNumResults() == 0 && !stores(op))
+        return; // whichever way it goes
       Known isTaken = numberOf(branch.getCondition());
       if (!isTaken && isTakenIfItGoesOn(branch))
         isTaken = 1;
@@ -543,11 +547,15 @@ private:
     }
     if (!op || isa<tile::LoadOp>(op) || op->getNumRegions() != 0 || ++executed == 0)
       return std::nullopt;
+    // Where the one operand isn't known, what the other was taken modulo decides nothing.
+    DenseMap<Operation*, int64_t> before = multiples;
     SmallVector<int64_t> numbers;
     for (Value operand : op->getOperands()) {
       const Known number = isTooLong() ? std::nullopt : numberOf(operand);
-      if (!number)
+      if (!number) {
+        multiples = std::move(before);
         return std::nullopt;
+      }
       numbers.push_back(*number);
     }
     return integerResult(op, numbers);
