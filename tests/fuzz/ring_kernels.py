@@ -169,14 +169,11 @@ def removals_of(number: int, folder: Path, most: int | None = None) -> Removals:
     return subject.removals(arguments, most)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="random kernels that go round rows and slots")
-    parser.add_argument("--first", type=int, default=0, help="the first kernel")
-    parser.add_argument("--kernels", type=int, default=100, help="how many")
-    options = parser.parse_args()
+def report_removals(removals_of: Callable[[int, Path], Removals], numbers: range) -> int:
+    """Says what fails, and how many removals there were; 1 if something fails."""
     os.environ["TILEWRIGHT_ASCEND_EXIT"] = "0"
     failed = removed = inserted = needless = 0
-    for number in range(options.first, options.first + options.kernels):
+    for number in numbers:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 found = removals_of(number, Path(folder))
@@ -194,10 +191,19 @@ def main() -> int:
             print(f"{number}: {line}", flush=True)
         failed += bool(lines or unneeded)
     print(
-        f"{options.kernels} kernels, {removed} removals; {inserted} flags and barriers put in, of "
+        f"{len(numbers)} kernels, {removed} removals; {inserted} flags and barriers put in, of "
         f"which no run misses {needless}; {failed} kernels failed"
     )
     return 1 if failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="random kernels that go round rows and slots")
+    parser.add_argument("--first", type=int, default=0, help="the first kernel")
+    parser.add_argument("--kernels", type=int, default=100, help="how many")
+    options = parser.parse_args()
+    numbers = range(options.first, options.first + options.kernels)
+    return report_removals(removals_of, numbers)
 
 
 if __name__ == "__main__":

@@ -284,10 +284,6 @@ void setBox(const npu::Access& access, Operation* op, IndexTerms& indices, model
   if (hasViews ||
       hasUser([](Operation* user) { return isa<npu::GetValueOp, npu::SetValueOp>(user); }))
     result.line = lineOf(access, op, indices);
-  // What turns choose (`i % 2`) is told apart in dims: as bytes, too, the search for flags may not come to an end.
-  const auto isTurn = [](const model::Term& term) { return term.modulus != 0; };
-  if (!hasViews && result.line && llvm::any_of(result.line->terms, isTurn))
-    result.line.reset();
   if (access.buffer != storage)
     return; // a view may fold dims
   const BufferType type = access.type();

@@ -323,10 +323,17 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
 }
 
 /// As a table of a few turns, or as what each turn adds to.
+/// Of an offset that comes again but for what all its turns add, `i ^ 1` in a long loop: whether that is as much in each.
+bool IndexTerms::goesOnEvenly(const TurnTable& table) const {
+  return isOffset && table.drift != 0 && table.drift % table.period() == 0;
+}
+
 std::optional<IndexSum> IndexTerms::inTurns(Value value) {
   std::optional<TurnTable> table = tables.of(value);
   const bool isLinear = table && table->drift && table->period() == 1;
-  table = table && !isLinear ? withoutDrift(*std::move(table)) : std::move(table);
+  if (table && !isLinear)
+    if (std::optional<TurnTable> written = withoutDrift(*table); written || !goesOnEvenly(*table))
+      table = std::move(written);
   if (!table)
     return std::nullopt;
   std::vector<unsigned> nodes;
@@ -345,12 +352,20 @@ std::optional<IndexSum> IndexTerms::inTurns(Value value) {
       sum.terms.push_back({node, table->drift});
     return sum;
   }
+  IndexSum sum;
+  if (const int64_t step = table->drift / table->period(); step != 0) { // and from turn to turn
+    for (const unsigned node : nodes)
+      sum.terms.push_back({node, step});
+    for (int64_t turn = 0; turn < table->period(); ++turn)
+      table->values[size_t(turn)] -= step * turn;
+  }
   llvm::sort(nodes);
   model::Term term{nodes.front(), 1, table->period(), 0, {nodes.begin() + 1, nodes.end()}};
   for (int64_t turn = 0; turn < table->period(); ++turn)
-    if (table->at(turn) != turn)
+    if (table->values[size_t(turn)] != turn)
       term.table = table->values;
-  return IndexSum{0, {std::move(term)}};
+  sum.terms.push_back(std::move(term));
+  return sum;
 }
 
 /// Nothing of what is no loop there.

@@ -121,6 +121,7 @@ private:
   std::optional<IndexSum> signedRemainder(mlir::Operation* op, int64_t modulus);
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus, bool isRoundedDown);
   std::optional<IndexSum> quotient(mlir::Operation* op, int64_t divisor);
+  bool goesOnEvenly(const TurnTable& table) const;
   std::optional<IndexSum> inTurns(mlir::Value value);
   std::optional<unsigned> nodeOf(mlir::Operation* loop) const;
   std::optional<IndexSum> counted(mlir::Value value);
