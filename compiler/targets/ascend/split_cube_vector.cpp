@@ -189,6 +189,8 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
     });
     if (hasCube && hasVector && !combine && failed(refuseUnscoped(launch)))
       return signalPassFailure();
+    if (!hasCube || !hasVector)
+      warnOfIdle(launch, hasCube ? Agent::Cube : Agent::Vector);
     Block& body = *launch.getBodyBlock();
     SmallVector<Operation*> whole;
     for (Operation& op : body.without_terminator())
@@ -206,6 +208,17 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
       copyFor(Agent::Vector, whole, body);
     for (Operation* op : llvm::reverse(whole))
       op->erase();
+  }
+
+  /// Of flags and barriers in a kernel of one kind of core that only the other kind has.
+  static void warnOfIdle(tile::LaunchOp launch, Agent only) {
+    launch.walk([&](Operation* op) {
+      if (isa<SetFlagOp, WaitFlagOp, PipeBarrierOp>(op) && isForeign(op, only) &&
+          !op->getParentOfType<ScopeOp>())
+        op->emitWarning("this is left out: the kernel has no work for the ")
+            << stringifyAgent(otherThan(only)) << " core, which alone has "
+            << (isa<PipeBarrierOp>(op) ? "this pipe" : "these pipes");
+    });
   }
 
   /// One error, with a note for each further place: an operation has become many instructions.
