@@ -48,6 +48,10 @@ public:
   unsigned inSame(unsigned instance) const {
     return levelOf(static_cast<unsigned>(instances[instance].loops.size()), /*isByOneTurn=*/false);
   }
+  /// Around an instance, the outermost first.
+  const std::vector<const Node*>& loopsOf(unsigned instance) const {
+    return instances[instance].loops;
+  }
   size_t numInstances() const {
     return instances.size();
   }

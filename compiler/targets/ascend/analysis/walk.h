@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace tilewright::ascend::model {
 
@@ -317,20 +318,31 @@ private:
     if (found.isEmpty())
       return;
     std::optional<BitSet>& before = reported[instance];
-    if (before)
-      found -= *before;
-    else
+    if (!before)
       before.emplace(conflicts.numRecords());
+    mergeTurns(found);
+    found -= *before;
     *before |= found;
     found.forEach([&](size_t record) { hazard(record, instance); });
   }
 
+  /// By how many turns a loop has gone on makes no other hazard.
+  void mergeTurns(BitSet& records) const {
+    const size_t width = conflicts.wordsOfLevel();
+    for (unsigned last = 1; last < conflicts.levels(); last += 2) {
+      const std::span<uint64_t> now = records.words().subspan(last * width, width),
+                                earlier = records.words().subspan((last - 1) * width, width);
+      for (size_t w = 0; w < width; ++w)
+        earlier[w] |= std::exchange(now[w], 0);
+    }
+  }
+
   void hazard(size_t number, unsigned later) {
-    const Record& record = conflicts.record(number);
+    const Record record = conflicts.record(number);
     Hazard found{record.statement, conflicts.record(conflicts.recordOf(later, 0)).statement,
                  nullptr, 0};
-    const std::vector<const Node*> around = loopsAround(found.later);
-    const std::vector<const Node*> aroundEarlier = loopsAround(found.earlier);
+    const std::vector<const Node*>&around = conflicts.loopsOf(later),
+                            &aroundEarlier = conflicts.loopsOf(record.instance);
     for (unsigned depth = 0; depth < std::min(around.size(), aroundEarlier.size()); ++depth) {
       if (around[depth] != aroundEarlier[depth])
         break;
